@@ -36,7 +36,7 @@ pub(crate) fn run<T: Send + 'static>(
         let _ = done.send(workers.pool.install(work));
     };
     // a panic takes the sender with it
-    foretell_run::supervised("calculation", calculate, |_| ()).map_err(|error| {
+    foretell_run::spawn_supervised("calculation", calculate, |_| ()).map_err(|error| {
         pyo3::exceptions::PyRuntimeError::new_err(format!("cannot start a thread: {error}"))
     })?;
     let result = Mutex::new(result);
@@ -72,23 +72,23 @@ fn workers() -> Result<Arc<WorkerPool>, String> {
 /// How many threads of a process work with something. A forked child that finds it worked with cannot use it: locks in it may be held by
 /// threads that are not in the child.
 #[derive(Clone)]
-pub(crate) struct Use {
+pub(crate) struct ProcessUsage {
     process: u32,
     count: Arc<AtomicUsize>,
 }
 
 /// Work with something, until this is dropped.
-pub(crate) struct Working(Arc<AtomicUsize>);
+pub(crate) struct UsageGuard(Arc<AtomicUsize>);
 
-impl Use {
+impl ProcessUsage {
     pub(crate) fn new() -> Self {
         Self { process: std::process::id(), count: Arc::default() }
     }
 
     /// Work begins.
-    pub(crate) fn begin(&self) -> Working {
+    pub(crate) fn begin(&self) -> UsageGuard {
         self.count.fetch_add(1, Ordering::SeqCst);
-        Working(Arc::clone(&self.count))
+        UsageGuard(Arc::clone(&self.count))
     }
 
     /// Whether this is a forked child, and its parent worked with it at the fork.
@@ -107,7 +107,7 @@ impl Use {
     }
 }
 
-impl Drop for Working {
+impl Drop for UsageGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }

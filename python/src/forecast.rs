@@ -54,7 +54,7 @@ impl Forecast {
     /// The best final value of the completed runs.
     #[getter]
     fn best(&self) -> Option<f64> {
-        self.best.map(|best| self.forecaster.history().value(best))
+        self.best.map(|best| self.forecaster.history().to_value(best))
     }
 
     /// Whether the run has reached the target step, so that its value is recorded, not forecast.
@@ -73,7 +73,7 @@ impl Forecast {
     #[getter]
     fn values(&self) -> Vec<f64> {
         let direction = self.direction();
-        self.curve.scores().iter().map(|&score| direction.value(score)).collect()
+        self.curve.scores().iter().map(|&score| direction.to_value(score)).collect()
     }
 
     /// The `p`-quantile: the final value is below it with probability `p`.
@@ -102,7 +102,7 @@ impl Forecast {
             Some(value) if !value.is_finite() => {
                 return Err(invalid(format!("prob_beats({value}): the value must be finite")));
             }
-            Some(value) => self.forecaster.history().score(value),
+            Some(value) => self.forecaster.history().to_score(value),
             None => self.best.unwrap_or(f64::NEG_INFINITY),
         };
         Ok(1.0 - self.forecast.probability_at_most(score))
@@ -218,7 +218,7 @@ impl Decision {
 }
 
 impl Decision {
-    pub(crate) fn diverged() -> Self {
+    pub(crate) fn for_diverged() -> Self {
         let reason = "diverged: its last values are not finite".to_owned();
         Self { stop: true, probability: 1.0, incumbent: None, reason, forecast: None }
     }
@@ -227,11 +227,11 @@ impl Decision {
         Self { stop: false, probability: 0.0, incumbent: None, reason: reason.to_owned(), forecast: None }
     }
 
-    pub(crate) fn undecided(first: Option<(Forecast, f64)>, incumbent: Option<f64>) -> Self {
+    pub(crate) fn for_undecided(first: Option<(Forecast, f64)>, incumbent: Option<f64>) -> Self {
         match first {
             None => Self::without_forecast("nothing is observed yet"),
             Some((forecast, probability)) => {
-                let incumbent = incumbent.map(|score| forecast.forecaster.history().value(score));
+                let incumbent = incumbent.map(|score| forecast.forecaster.history().to_value(score));
                 Self::go_on("awaits confirmation", forecast, probability, incumbent)
             }
         }

@@ -1,12 +1,12 @@
 //! The forecaster: completed runs, asked about running curves.
 
-use crate::background::{self, Use};
+use crate::background::{self, ProcessUsage};
 use crate::convert::{configuration, curve, direction_name, invalid, numbers};
 use crate::forecast::{Decision, Forecast};
 use crate::runs::Runs;
 use foretell::{
-    Action, Configuration, Curve, Forecaster as Core, HistoryOptions, PredictorOptions, Run, RunScore, Scale,
-    Standing, StopCriterion, predictor,
+    Action, Configuration, Curve, Forecaster as Core, HistoryOptions, PredictorOptions, Run, RunScore,
+    RunStanding, Scale, StopCriterion, make_predictor,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -26,7 +26,7 @@ pub(crate) struct Forecaster {
 /// The core, and who works with it: a fit holds its locks.
 struct HeldCore {
     core: Arc<Core>,
-    usage: Use,
+    usage: ProcessUsage,
 }
 
 /// The input of the core.
@@ -40,7 +40,7 @@ struct CoreSource {
 impl CoreSource {
     fn core(&self) -> Result<Core, String> {
         let options = PredictorOptions { seed: self.seed, ..PredictorOptions::default() };
-        let predictor = predictor(&self.predictor, &options).map_err(|error| error.to_string())?;
+        let predictor = make_predictor(&self.predictor, &options).map_err(|error| error.to_string())?;
         Core::new(&self.runs, &self.options, predictor).map_err(|error| error.to_string())
     }
 }
@@ -77,20 +77,20 @@ impl Forecaster {
                 "no run reaches the target, so there is nothing to learn from or to beat. Choose an earlier target",
             ));
         }
-        let held = Mutex::new(HeldCore { core: Arc::new(core), usage: Use::new() });
+        let held = Mutex::new(HeldCore { core: Arc::new(core), usage: ProcessUsage::new() });
         Ok(Self { held, source, best })
     }
 
     /// The number of runs it learns from.
     #[getter]
     fn finished(&self) -> usize {
-        self.core().finished()
+        self.core().completed_run_count()
     }
 
     /// The best final value of the completed runs.
     #[getter]
     fn best(&self) -> Option<f64> {
-        self.best.map(|best| self.core().history().value(best))
+        self.best.map(|best| self.core().history().to_value(best))
     }
 
     /// The step that is forecast.
@@ -124,7 +124,7 @@ impl Forecaster {
         let working = usage.begin();
         background::run(py, move || {
             let _working = working;
-            core.fit(tau)
+            core.fit_model(tau)
         })?
         .map_err(invalid)
     }
@@ -165,21 +165,21 @@ impl Forecaster {
         match values.iter().rev().take_while(|value| !value.is_finite()).count() {
             0 => {}
             1..DIVERGED_AFTER => return Ok(Decision::without_forecast("its last value is not finite")),
-            _ => return Ok(Decision::diverged()),
+            _ => return Ok(Decision::for_diverged()),
         }
         let incumbent = self.incumbent(&criterion);
         let mut first = None;
         for agreed in 0..agreeing_checks {
             let Some(&step) = curve.steps().len().checked_sub(agreed + 1).map(|at| &curve.steps()[at]) else {
-                return Ok(Decision::undecided(first, incumbent));
+                return Ok(Decision::for_undecided(first, incumbent));
             };
-            let seen = if agreed == 0 { curve.clone() } else { curve.until(step) };
+            let seen = if agreed == 0 { curve.clone() } else { curve.prefix_until(step) };
             let forecast = self.make_forecast(py, configuration.clone(), seen, None)?;
             let (core, forecasted) = (self.core(), forecast.distribution());
             let verdict = incumbent.map(|incumbent| self.verdict(&criterion, incumbent, forecasted));
             let stops = verdict.is_some_and(|verdict| verdict.action == Action::Stop);
             let probability = verdict.map_or(0.0, |verdict| verdict.probability);
-            let shown = incumbent.map(|score| core.history().value(score));
+            let shown = incumbent.map(|score| core.history().to_value(score));
             let (of, at) = first.get_or_insert((forecast, probability));
             if !stops {
                 let text = if agreed == 0 { "may win" } else { "awaits confirmation" };
@@ -187,18 +187,22 @@ impl Forecaster {
             }
         }
         let (forecast, probability) = first.expect("at least one check was made");
-        Ok(Decision::stop(forecast, probability, incumbent.map(|score| self.core().history().value(score))))
+        Ok(Decision::stop(
+            forecast,
+            probability,
+            incumbent.map(|score| self.core().history().to_value(score)),
+        ))
     }
 }
 
 impl Forecaster {
     /// The core. In a forked child whose parent worked with it at the fork, a new one.
-    fn held(&self) -> (Arc<Core>, Use) {
+    fn held(&self) -> (Arc<Core>, ProcessUsage) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if held.usage.is_broken()
             && let Ok(core) = self.source.core()
         {
-            *held = HeldCore { core: Arc::new(core), usage: Use::new() };
+            *held = HeldCore { core: Arc::new(core), usage: ProcessUsage::new() };
         }
         (Arc::clone(&held.core), held.usage.clone())
     }
@@ -241,24 +245,24 @@ impl Forecaster {
 
     /// Refuses a curve that no forecast is meant for.
     fn check_curve(&self, curve: &Curve) -> PyResult<()> {
-        match self.core().history().standing(curve) {
-            Standing::Late { first } => Err(invalid(format!(
+        match self.core().history().run_standing(curve) {
+            RunStanding::Late { first } => Err(invalid(format!(
                 "the curve starts at step {first}, after step {}, which is forecast",
                 self.target()
             ))),
-            Standing::NoLogarithm { step, value } => Err(invalid(format!(
+            RunStanding::NoLogarithm { step, value } => Err(invalid(format!(
                 "{value} at step {step} has no logarithm. Fit the forecaster with scale='linear'"
             ))),
-            Standing::OutOfBounds { step, value } => {
-                let (low, high) = self.core().history().bounds();
+            RunStanding::OutOfBounds { step, value } => {
+                let (low, high) = self.core().history().metric_bounds();
                 Err(invalid(format!(
                     "{value} at step {step} is not between {low} and {high}, unlike in all completed runs. Check its unit"
                 )))
             }
-            Standing::Diverged { at } if self.core().history().run_score() == RunScore::Last => Err(invalid(
-                format!("the run diverged at step {at}: its values are not finite from there on"),
-            )),
-            Standing::Running | Standing::Arrived | Standing::Diverged { .. } => Ok(()),
+            RunStanding::Diverged { at } if self.core().history().run_score() == RunScore::Last => Err(
+                invalid(format!("the run diverged at step {at}: its values are not finite from there on")),
+            ),
+            RunStanding::Running | RunStanding::Arrived | RunStanding::Diverged { .. } => Ok(()),
         }
     }
 
@@ -274,12 +278,12 @@ impl Forecaster {
         criterion: &StopCriterion,
         incumbent: f64,
         forecast: &foretell::Forecast,
-    ) -> foretell::Verdict {
+    ) -> foretell::StopVerdict {
         let core = self.core();
         let (history, direction) = (core.history(), core.history().direction());
-        let wanted = direction.score(history.value(incumbent)) - criterion.offset;
+        let wanted = direction.to_score(history.to_value(incumbent)) - criterion.offset;
         let at_once = StopCriterion { offset: 0.0, ..*criterion };
-        at_once.decide(forecast, history.score(direction.value(wanted)))
+        at_once.decide(forecast, history.to_score(direction.to_value(wanted)))
     }
 }
 

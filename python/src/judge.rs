@@ -1,13 +1,13 @@
 //! The judge of other tools' trials: decisions that a study would make.
 
-use crate::background::{self, Use};
+use crate::background::{self, ProcessUsage};
 use crate::convert::{configuration, curve, direction, invalid, numbers};
 use crate::runs::Runs;
 use crate::study::parse_request;
 use crate::view::as_dict;
 use foretell::{Direction, Metric, Run};
 use foretell_search::{
-    Catalogue, Judge as Core, LengthSource, LengthWatch as Watch, Relation, StudyRequest, StudySpec,
+    Catalogue, Judge as Core, LengthSource, LengthWatch as Watch, ReturnRelation, StudyRequest, StudySpec,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -27,7 +27,7 @@ pub(crate) struct Judge {
 /// The core, its current users, and all that it was told, to make it again. Locked by threads that hold the interpreter alone.
 struct JudgeState {
     core: Arc<Mutex<Core>>,
-    usage: Use,
+    usage: ProcessUsage,
     finished: Vec<(Run, Option<f64>)>,
     logarithmic: BTreeSet<String>,
 }
@@ -67,10 +67,10 @@ impl Judge {
     /// A judge that has seen nothing; settings that are absent are those of a study.
     #[new]
     fn new(metric: &str, direction: &str, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let usual = Core::spec(metric, self::direction(direction)?);
+        let usual = Core::default_spec(metric, self::direction(direction)?);
         check_names(&settings.keys().extract::<Vec<String>>()?)?;
         let asked = parse_request(settings)?;
-        Core::check(&asked).map_err(invalid)?;
+        Core::check_request(&asked).map_err(invalid)?;
         let detects = asked.score.is_none();
         let request = StudyRequest {
             space: Some(usual.space),
@@ -85,7 +85,7 @@ impl Judge {
         };
         let spec = request.resolve(None).map_err(invalid)?;
         let core = Arc::new(Mutex::new(Core::new(spec.clone()).map_err(invalid)?));
-        let (usage, finished, logarithmic) = (Use::new(), Vec::new(), BTreeSet::new());
+        let (usage, finished, logarithmic) = (ProcessUsage::new(), Vec::new(), BTreeSet::new());
         Ok(Self { spec, detects, held: Mutex::new(JudgeState { core, usage, finished, logarithmic }) })
     }
 
@@ -94,7 +94,7 @@ impl Judge {
         // where the logs say how runs ended, those that were stopped are known
         let target = runs.target.unwrap_or(f64::NEG_INFINITY);
         let reaches = |run: &&Run| {
-            run.curve.diverged_at().is_some() || run.curve.last().is_none_or(|(step, _)| step >= target)
+            run.curve.diverged_at().is_some() || run.curve.last_point().is_none_or(|(step, _)| step >= target)
         };
         let (whole, early): (Vec<&Run>, Vec<&Run>) = runs.runs.iter().partition(reaches);
         let whole = whole.into_iter().cloned().collect();
@@ -105,7 +105,7 @@ impl Judge {
             for run in by_itself {
                 core.finish(Run { id: format!("history {}", run.id), ..run });
             }
-            core.runs().to_vec()
+            core.finished_runs().to_vec()
         })?;
         self.held().finished = finished.into_iter().map(|run| (run, None)).collect();
         Ok(())
@@ -155,7 +155,7 @@ impl Judge {
 
     /// A training failed: it teaches nothing.
     fn forget(&self, py: Python<'_>, id: String) -> PyResult<()> {
-        self.call(py, move |core| core.forget(&id))
+        self.call(py, move |core| core.forget_training(&id))
     }
 
     /// The parameters that are searched on a logarithmic scale.
@@ -174,7 +174,7 @@ impl Judge {
     #[getter]
     fn last_step(&self) -> Option<f64> {
         let held = self.held();
-        let ends = held.finished.iter().filter_map(|(run, _)| run.curve.last());
+        let ends = held.finished.iter().filter_map(|(run, _)| run.curve.last_point());
         ends.map(|(step, _)| step).max_by(f64::total_cmp)
     }
 
@@ -182,7 +182,7 @@ impl Judge {
     #[getter]
     fn finished(&self) -> Runs {
         let metric = Metric::new(&self.spec.metric, self.spec.direction);
-        Runs::known(self.held().finished.iter().map(|(run, _)| run.clone()).collect(), metric)
+        Runs::from_runs(self.held().finished.iter().map(|(run, _)| run.clone()).collect(), metric)
     }
 
     fn __len__(&self) -> usize {
@@ -225,7 +225,7 @@ impl Judge {
                 for (run, returned) in &held.finished {
                     finish(&mut core, run.clone(), *returned);
                 }
-                (held.core, held.usage) = (Arc::new(Mutex::new(core)), Use::new());
+                (held.core, held.usage) = (Arc::new(Mutex::new(core)), ProcessUsage::new());
             }
             (Arc::clone(&held.core), held.usage.begin())
         };
@@ -236,10 +236,10 @@ impl Judge {
     }
 }
 
-fn finish(core: &mut Core, run: Run, returned: Option<f64>) -> Option<Relation> {
+fn finish(core: &mut Core, run: Run, returned: Option<f64>) -> Option<ReturnRelation> {
     let id = run.id.clone();
     core.finish(run);
-    returned.map(|value| core.returned(&id, value))
+    returned.map(|value| core.record_returned(&id, value))
 }
 
 /// Refuses settings that no study has, and those that have no effect on a judge.
@@ -247,11 +247,11 @@ fn check_names(names: &[String]) -> PyResult<()> {
     let of_studies = StudyRequest::schema(&Catalogue::default());
     for name in names {
         if of_studies.get(name).is_none() {
-            let known = Core::SETTINGS.join(", ");
+            let known = Core::EFFECTIVE_SETTINGS.join(", ");
             return Err(PyTypeError::new_err(format!("unknown setting {name:?}. Choose one of {known}")));
         }
-        if !Core::SETTINGS.contains(&name.as_str())
-            && let Some(reason) = Core::unused(name, &StudyRequest::default())
+        if !Core::EFFECTIVE_SETTINGS.contains(&name.as_str())
+            && let Some(reason) = Core::unused_reason(name, &StudyRequest::default())
         {
             return Err(invalid(format!("{name}: {reason}")));
         }

@@ -46,7 +46,7 @@ mod _foretell {
     /// The JSON document of `foretell evaluate` or `foretell replay`.
     #[pyfunction]
     fn answer(py: Python<'_>, words: Vec<OsString>) -> PyResult<String> {
-        background::run(py, move || foretell_cli::answer(&words))?.map_err(invalid)
+        background::run(py, move || foretell_cli::answer_as_json(&words))?.map_err(invalid)
     }
 
     /// The settings of a study as JSON Schema: the fields of a request, by name.
@@ -58,7 +58,7 @@ mod _foretell {
     /// The settings that have an effect on a judge.
     #[pyfunction]
     fn judge_settings() -> Vec<&'static str> {
-        foretell_search::Judge::SETTINGS.to_vec()
+        foretell_search::Judge::EFFECTIVE_SETTINGS.to_vec()
     }
 
     /// The names of all predictors.
@@ -68,7 +68,7 @@ mod _foretell {
     /// True
     #[pyfunction]
     fn predictors() -> Vec<&'static str> {
-        foretell::Predictors::default().names()
+        foretell::PredictorRegistry::default().predictor_names()
     }
 
     /// Which way is better by a metric's name, if that says so.

@@ -2,7 +2,7 @@
 
 use crate::background;
 use crate::convert::invalid;
-use foretell::{FeatureGroup, Matrix, Model, PredictorOptions, Query, TrainingSet, predictor};
+use foretell::{FeatureGroup, Matrix, Model, PredictorOptions, RunQuery, TrainingSet, make_predictor};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Regressor {
         draws: Option<usize>,
     ) -> PyResult<Self> {
         let options = PredictorOptions { seed, draws, ..PredictorOptions::default() };
-        let predictor = predictor(name, &options).map_err(invalid)?;
+        let predictor = make_predictor(name, &options).map_err(invalid)?;
         let rows = rows(&x);
         let columns = x.as_array().ncols();
         let (prefixes, configurations) = split_columns(&rows, points, columns);
@@ -56,7 +56,7 @@ impl Regressor {
         let rows = rows(&x);
         let forecast = |row: &Vec<f64>| {
             let (prefix, configuration) = row.split_at(self.points);
-            let forecast = self.model.forecast(&Query { prefix, configuration });
+            let forecast = self.model.forecast(&RunQuery { prefix, configuration });
             (forecast.mean, forecast.standard_deviation())
         };
         let (means, deviations): (Vec<f64>, Vec<f64>) = py.detach(|| rows.iter().map(forecast).unzip());

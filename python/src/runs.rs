@@ -3,8 +3,8 @@
 use crate::convert::{
     configuration, curve, dict, direction, direction_name, groups, invalid, numbers, scales,
 };
-use foretell::{Columns, Curve, Direction, FeatureGroup, Metric, Run, Scale};
-use foretell_logs::{Ended, Format, NoteTopic, ReadOptions, Recorded, read};
+use foretell::{ColumnDeclarations, Curve, Direction, FeatureGroup, Metric, Run, Scale};
+use foretell_logs::{LogFormat, NoteTopic, ReadOptions, RecordedSet, RunEnd, read_runs};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -24,7 +24,7 @@ pyo3::create_exception!(
 pub(crate) struct Runs {
     pub(crate) runs: Arc<Vec<Run>>,
     pub(crate) metric: Metric,
-    pub(crate) columns: Columns,
+    pub(crate) columns: ColumnDeclarations,
     /// The step at which completed runs are compared, where the logs say how runs ended.
     pub(crate) target: Option<f64>,
     /// The ids of runs that ended themselves before their last planned step, where the logs say so: their last value is their final one.
@@ -61,8 +61,8 @@ impl Runs {
             Ok(Run { configuration: configuration(config.as_ref())?, id, curve })
         };
         let runs: Vec<Run> = records.iter().map(run).collect::<PyResult<_>>()?;
-        let columns = declared(columns)?;
-        Ok(Self { target, columns, ..Self::known(runs, metric) })
+        let columns = declared_columns(columns)?;
+        Ok(Self { target, columns, ..Self::from_runs(runs, metric) })
     }
 
     /// Runs from a file or folder, as the command reads them.
@@ -77,8 +77,8 @@ impl Runs {
             given.map(|value| value.extract()).transpose().map(Option::unwrap_or_default)
         };
         let format = match text("format")? {
-            Some(name) => Some(Format::named(&name).ok_or_else(|| {
-                let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+            Some(name) => Some(LogFormat::from_name(&name).ok_or_else(|| {
+                let names: Vec<&str> = LogFormat::ALL.iter().map(|format| format.name()).collect();
                 invalid(format!("format {name:?}: unknown tool. Use one of {}", names.join(", ")))
             })?),
             None => None,
@@ -92,12 +92,12 @@ impl Runs {
             configurations: text("configurations")?.map(PathBuf::from),
             exclude: list("exclude")?,
             include: list("include")?,
-            columns: declared(Some(options))?,
+            columns: declared_columns(Some(options))?,
             deduplicate: true,
             ..ReadOptions::default()
         };
-        let Recorded { runs, metric, columns, target, notes, ended, declared, .. } = read(&path, &asked)
-            .map_err(|error| match error {
+        let RecordedSet { runs, metric, columns, target, notes, ended, declared, .. } =
+            read_runs(&path, &asked).map_err(|error| match error {
                 foretell_logs::Error::OtherMetric { .. } => OtherMetric::new_err(error.to_string()),
                 error => invalid(error),
             })?;
@@ -105,10 +105,10 @@ impl Runs {
         let warnings = warnings.collect();
         // logs of other tools may have been cut off where they say nothing; our own lines say it
         let is_certain = path.to_string_lossy().contains(".jsonl");
-        let by_itself = runs.iter().zip(&ended).filter(|(_, ended)| is_certain && **ended == Ended::Stopped);
+        let by_itself = runs.iter().zip(&ended).filter(|(_, ended)| is_certain && **ended == RunEnd::Stopped);
         let own_ends = by_itself.map(|(run, _)| run.id.clone()).collect();
         let notes = notes.iter().map(ToString::to_string).collect();
-        Ok(Self { columns, target, own_ends, notes, warnings, declared, ..Self::known(runs, metric) })
+        Ok(Self { columns, target, own_ends, notes, warnings, declared, ..Self::from_runs(runs, metric) })
     }
 
     /// All runs of several sets. Runs of the same name are told apart by the number of their set.
@@ -117,7 +117,7 @@ impl Runs {
         let sets: Vec<&Self> = sets.iter().map(Py::get).collect();
         let Some(first) = sets.first() else { return Err(invalid("no runs")) };
         let mut names = BTreeSet::new();
-        let mut joined = Self::known(Vec::new(), first.metric.clone());
+        let mut joined = Self::from_runs(Vec::new(), first.metric.clone());
         let mut runs = Vec::new();
         for (number, set) in sets.iter().enumerate() {
             if set.metric.direction != first.metric.direction {
@@ -236,11 +236,11 @@ impl Runs {
     }
 
     /// Runs that are there.
-    pub(crate) fn known(runs: Vec<Run>, metric: Metric) -> Self {
+    pub(crate) fn from_runs(runs: Vec<Run>, metric: Metric) -> Self {
         Self {
             runs: Arc::new(runs),
             metric,
-            columns: Columns::default(),
+            columns: ColumnDeclarations::default(),
             target: None,
             own_ends: BTreeSet::new(),
             notes: Vec::new(),
@@ -252,21 +252,22 @@ impl Runs {
 
 /// The steps and values of a curve, with its gaps and the step at which it diverged as NaN.
 fn points(curve: &Curve, direction: Direction) -> (Vec<f64>, Vec<f64>) {
-    let seen = curve.steps().iter().zip(curve.scores()).map(|(&step, &score)| (step, direction.value(score)));
-    let lost = curve.gaps().iter().copied().chain(curve.diverged_at()).map(|step| (step, f64::NAN));
+    let seen =
+        curve.steps().iter().zip(curve.scores()).map(|(&step, &score)| (step, direction.to_value(score)));
+    let lost = curve.gap_starts().iter().copied().chain(curve.diverged_at()).map(|step| (step, f64::NAN));
     let mut points: Vec<(f64, f64)> = seen.chain(lost).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points.dedup_by(|b, a| a.0.total_cmp(&b.0).is_eq());
     points.into_iter().unzip()
 }
 
-fn declared(options: Option<&Bound<'_, PyDict>>) -> PyResult<Columns> {
+fn declared_columns(options: Option<&Bound<'_, PyDict>>) -> PyResult<ColumnDeclarations> {
     let list = |name: &str| -> PyResult<Vec<String>> {
         let Some(options) = options else { return Ok(Vec::new()) };
         let given = options.get_item(name)?.filter(|value| !value.is_none());
         given.map(|value| value.extract()).transpose().map(Option::unwrap_or_default)
     };
-    Ok(Columns {
+    Ok(ColumnDeclarations {
         groups: groups(list("architecture")?, list("hyperparameters")?),
         scales: scales(list("log_columns")?, list("linear_columns")?),
     })

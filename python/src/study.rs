@@ -1,14 +1,14 @@
 //! Studies: the session behind the four verbs, its log in a folder or in memory.
 
-use crate::background::{self, Use};
+use crate::background::{self, ProcessUsage};
 use crate::convert::{dict, invalid};
 use crate::runs::Runs;
 use crate::store::AnyStore;
 use crate::view::{self, as_dict};
 use foretell_run::{EventStore, HostError, MetricReading, Orders, StudyHost};
 use foretell_search::{
-    Memory, Order, Parts, Queued, Record, Refusal, Session, Start, Store, StudyRequest, StudySpec,
-    known_resource,
+    ManualOrder, MemoryStore, Queued, Record, Refusal, Session, Store, StudyParts, StudyRequest, StudySpec,
+    TrainingStart, known_resource,
 };
 use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -28,7 +28,7 @@ type HostSlot = Mutex<Option<AnyHost>>;
 pub(crate) struct Study {
     host: Arc<HostSlot>,
     /// The process that opened it.
-    usage: Use,
+    usage: ProcessUsage,
 }
 
 #[pymethods]
@@ -43,11 +43,11 @@ impl Study {
         learn_from: Option<&Runs>,
     ) -> PyResult<Self> {
         let (store, there): (AnyStore, Option<Box<StudySpec>>) = match &folder {
-            None => (AnyStore::Memory(Memory::default()), None),
+            None => (AnyStore::Memory(MemoryStore::default()), None),
             Some(folder) => {
                 let make = std::fs::create_dir_all(folder);
                 make.map_err(|error| PyOSError::new_err(format!("{}: {error}", folder.display())))?;
-                let (store, survey) = EventStore::open(folder.join("events.jsonl")).map_err(unstored)?;
+                let (store, survey) = EventStore::open(folder.join("events.jsonl")).map_err(store_error)?;
                 (AnyStore::Folder(Box::new(store)), survey.study)
             }
         };
@@ -64,17 +64,17 @@ impl Study {
         if there.is_none() {
             let lessons = py.detach(|| asked.lessons(&spec, runs));
             if let Some(lessons) = lessons {
-                spec = lessons.taught(spec);
+                spec = lessons.apply_to(spec);
             }
         }
-        let session = py.detach(|| Session::open(spec, Parts::default(), store)).map_err(invalid)?;
+        let session = py.detach(|| Session::open(spec, StudyParts::default(), store)).map_err(invalid)?;
         let mut host = StudyHost::new(session);
-        host.warm_start(runs).map_err(refused)?;
+        host.warm_start(runs).map_err(host_error)?;
         let host = match folder.as_deref().map(Orders::for_study) {
             Some(orders) => host.with_orders(orders),
             None => host,
         };
-        Ok(Self { host: Arc::new(Mutex::new(Some(host))), usage: Use::new() })
+        Ok(Self { host: Arc::new(Mutex::new(Some(host))), usage: ProcessUsage::new() })
     }
 
     /// Refuses the `settings` of another study.
@@ -99,18 +99,20 @@ impl Study {
 
     /// A trial is stopped by the objective itself.
     fn stop(&self, py: Python<'_>, trial: u64) -> PyResult<()> {
-        self.call(py, move |host| host.carry_out_order(trial, Order::Stop).map(drop))?.map_err(refused)
+        self.call(py, move |host| host.carry_out_order(trial, ManualOrder::Stop).map(drop))?
+            .map_err(host_error)
     }
 
     /// The next training to start: (trial, configuration, seed, from, until), the last `None` while R is unknown; `None` while there is no training.
     fn ask<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let task = self.call(py, |host| host.ask(None))?.map_err(refused)?;
+        let task = self.call(py, |host| host.ask(None))?.map_err(host_error)?;
         task.map(|task| start_tuple(py, &task.start)).transpose()
     }
 
     /// The training of a trial that was to be resumed starts after only `from` epochs.
     fn begin(&self, py: Python<'_>, trial: u64, from: u64) -> PyResult<()> {
-        self.call(py, move |host| host.begin_attempt(trial, from, None, None).map(|_| ()))?.map_err(refused)
+        self.call(py, move |host| host.begin_attempt(trial, from, None, None).map(|_| ()))?
+            .map_err(host_error)
     }
 
     /// A value of a trial's metric; returns (stop, decision or None).
@@ -129,7 +131,7 @@ impl Study {
             late: false,
             made_under: None,
         };
-        let next = self.call(py, move |host| host.report(trial, reading, None))?.map_err(refused)?;
+        let next = self.call(py, move |host| host.report(trial, reading, None))?.map_err(host_error)?;
         let decision = next.decision.as_ref().map(|decision| as_dict(py, decision)).transpose()?;
         Ok((next.stop, decision))
     }
@@ -151,7 +153,7 @@ impl Study {
             host.tell(trial, failure, None)?;
             Ok(host.session().study().told_relation())
         };
-        self.call(py, tell)?.map_err(refused)
+        self.call(py, tell)?.map_err(host_error)
     }
 
     /// The sentences about R since the last call: text, and whether something should be changed.
@@ -165,14 +167,14 @@ impl Study {
         let queued: Queued = serde_json::from_value(json_of("enqueue", configuration)?).map_err(invalid)?;
         let space = self.read(|host| host.session().study().spec().space.clone())?;
         let configuration = queued.read(&space).map_err(invalid)?;
-        self.call(py, move |host| host.enqueue(configuration))?.map_err(refused)
+        self.call(py, move |host| host.enqueue(configuration))?.map_err(host_error)
     }
 
     /// From here on, other settings hold; settings left open stay as before.
     fn change(&self, py: Python<'_>, settings: &Bound<'_, PyDict>) -> PyResult<()> {
         let there = self.read(|host| host.session().study().spec().clone())?;
         let spec = parse_request(settings)?.resolve(Some(&there)).map_err(invalid)?;
-        self.call(py, move |host| host.change_settings(spec.settings()))?.map_err(refused)
+        self.call(py, move |host| host.change_settings(spec.settings()))?.map_err(host_error)
     }
 
     /// The best trial so far: (trial, score, configuration).
@@ -199,7 +201,7 @@ impl Study {
     fn view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.read(|host| {
             let session = host.session();
-            let records = session.store().read_from(0).and_then(Iterator::collect).map_err(unstored)?;
+            let records = session.store().read_from(0).and_then(Iterator::collect).map_err(store_error)?;
             let records: Vec<Record> = records;
             view::view(py, session.study(), &session.store().times(), records)
         })?
@@ -217,7 +219,7 @@ impl Study {
     fn read<T>(&self, read: impl FnOnce(&mut AnyHost) -> T) -> PyResult<T> {
         self.check_process()?;
         let mut held = self.host.lock().unwrap_or_else(PoisonError::into_inner);
-        held.as_mut().map(read).ok_or_else(closed)
+        held.as_mut().map(read).ok_or_else(closed_error)
     }
 
     /// Refuses a forked child: two processes that continue one study break its log, and its lock may be held forever there.
@@ -242,17 +244,17 @@ impl Study {
         let called = background::run(py, move || {
             host.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(call)
         })?;
-        called.ok_or_else(closed)
+        called.ok_or_else(closed_error)
     }
 }
 
-fn closed() -> PyErr {
+fn closed_error() -> PyErr {
     PyRuntimeError::new_err(
         "this study is closed. To continue it, open its folder again: foretell.Study(folder=…)",
     )
 }
 
-fn start_tuple<'py>(py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> {
+fn start_tuple<'py>(py: Python<'py>, start: &TrainingStart) -> PyResult<Bound<'py, PyAny>> {
     let configuration = dict(py, &start.configuration)?;
     Ok((start.trial, configuration, start.seed, start.from, known_resource(start.until))
         .into_pyobject(py)?
@@ -315,7 +317,7 @@ fn request_error(refusal: &Refusal, folder: Option<&Path>) -> PyErr {
     }
 }
 
-fn refused(error: HostError) -> PyErr {
+fn host_error(error: HostError) -> PyErr {
     match error {
         HostError::Store(error) => PyOSError::new_err(error.to_string()),
         HostError::NoTrial { .. } | HostError::TrialEnded { .. } => PyKeyError::new_err(error.to_string()),
@@ -323,6 +325,6 @@ fn refused(error: HostError) -> PyErr {
     }
 }
 
-fn unstored(error: impl std::fmt::Display) -> PyErr {
+fn store_error(error: impl std::fmt::Display) -> PyErr {
     PyOSError::new_err(error.to_string())
 }

@@ -2,7 +2,7 @@
 
 use crate::convert::invalid;
 use foretell_run::StoredStudy;
-use foretell_search::{Catalogue, Decision, DecisionView, Record, Study, StudyView, Times};
+use foretell_search::{Catalogue, Decision, DecisionView, Record, Study, StudyTimes, StudyView};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub(crate) fn stored(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDi
 pub(crate) fn view<'py>(
     py: Python<'py>,
     study: &Study,
-    times: &Times,
+    times: &StudyTimes,
     records: Vec<Record>,
 ) -> PyResult<Bound<'py, PyDict>> {
     Ok(plain(py, &StudyView::new(study, times, records))?.cast_into::<PyDict>()?)

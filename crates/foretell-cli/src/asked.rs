@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub(crate) use foretell_run::{COMMAND_FILE as FILE, command_of, shell_line};
+pub(crate) use foretell_run::{COMMAND_FILE as FILE, quote_for_shell, retrain_command};
 
 /// The command line and study file of a search.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct RecordedCommand {
     /// The command line as it was typed.
     pub(crate) line: Vec<String>,
     /// The folder in which it was typed; trainings start there.
@@ -28,7 +28,7 @@ pub(crate) struct Asked {
     config: Option<String>,
 }
 
-impl Asked {
+impl RecordedCommand {
     /// A search by the command line `words`, without a study file.
     pub(crate) fn by(words: &[OsString]) -> Self {
         let line: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();

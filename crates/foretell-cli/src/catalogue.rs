@@ -1,7 +1,7 @@
 //! The names of predictors, samplers, policies and spaces, and their meaning in this process. The catalogue is made once, as the flags are.
 
 use crate::failure::Failure;
-use foretell_search::{Catalogue, Named, SamplerSpec, Space};
+use foretell_search::{Catalogue, NamedSettings, SamplerSpec, Space};
 use serde_json::{Map, Value};
 use std::sync::OnceLock;
 
@@ -46,8 +46,8 @@ pub(crate) fn named_space(
     let chosen = settings.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     let chosen: Map<String, Value> = chosen.collect();
     let settings = if chosen.is_empty() { Value::Null } else { chosen.into() };
-    let named = Named { name: name.to_owned(), settings };
-    catalogue().space(named).map_err(|error| Failure::input(format!("--space: {}", error.reason)))
+    let named = NamedSettings { name: name.to_owned(), settings };
+    catalogue().resolve_space(named).map_err(|error| Failure::input(format!("--space: {}", error.reason)))
 }
 
 /// Makes `catalogue` that of this process, unless there is one.

@@ -3,16 +3,18 @@
 use crate::catalogue::catalogue;
 use crate::failure::Failure;
 use crate::output::{metric_value, note};
-use crate::printed_logs::{self, Asked};
-use crate::progress::Steps;
+use crate::printed_logs::{self, AskedMetric};
+use crate::progress::ProgressSteps;
 use crate::scheduling::ScoreName;
 use clap::{Args, ValueEnum};
 use foretell::statistics::quantile_of_sorted;
 use foretell::{
-    Columns, Direction, Encoder, FeatureGroup, History, HistoryError, HistoryOptions, Predictor,
-    PredictorOptions, Purpose, Run, Scale, UnknownPredictor, direction_of,
+    ColumnDeclarations, ConfigurationEncoder, Direction, FeatureGroup, History, HistoryError, HistoryOptions,
+    Predictor, PredictorOptions, PredictorPurpose, Run, Scale, UnknownPredictor, direction_of,
 };
-use foretell_logs::{EmptyEnds, Format, ImportManifest, Limits, NoteTopic, Progress, ReadOptions, Recorded};
+use foretell_logs::{
+    EmptyEnds, FileLimits, ImportManifest, LogFormat, NoteTopic, ReadOptions, ReadProgress, RecordedSet,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,8 +31,8 @@ pub(crate) fn predictor_of_recorded(
     name: &str,
     options: &PredictorOptions,
 ) -> Result<Arc<dyn Predictor>, UnknownPredictor> {
-    let options = PredictorOptions { purpose: Purpose::Recorded, ..*options };
-    catalogue().predictors().predictor(name, &options).map(Arc::from)
+    let options = PredictorOptions { purpose: PredictorPurpose::Recorded, ..*options };
+    catalogue().predictors().make_predictor(name, &options).map(Arc::from)
 }
 
 /// The meaning of empty cells at the end of a completed run.
@@ -56,7 +58,7 @@ impl From<EmptyEndsName> for EmptyEnds {
 pub(crate) struct CurveFlags {
     /// Tool that wrote the logs (default: detected from their content).
     #[arg(long, hide_short_help = true, help_heading = CURVES_HELP_HEADING, value_name = "TOOL", value_parser = tool)]
-    pub(crate) log_format: Option<Format>,
+    pub(crate) log_format: Option<LogFormat>,
     /// Read this metric: a column of a long file, the prefix of columns of a wide file, or a metric in a tool's logs.
     #[arg(long, help_heading = CURVES_HELP_HEADING)]
     pub(crate) metric: Option<String>,
@@ -130,16 +132,16 @@ impl CurveFlags {
     }
 
     /// The metric and direction that the user set.
-    pub(crate) fn asked(&self) -> Asked<'_> {
-        Asked { metric: self.metric.as_deref(), direction: self.direction() }
+    pub(crate) fn asked_metric(&self) -> AskedMetric<'_> {
+        AskedMetric { metric: self.metric.as_deref(), direction: self.direction() }
     }
 
     /// Reads the curves at `path` and prints notes on the reading to standard error.
-    pub(crate) fn read(&self, path: &Path) -> Result<Recorded, Failure> {
+    pub(crate) fn read(&self, path: &Path) -> Result<RecordedSet, Failure> {
         let options = ReadOptions { deduplicate: !self.keep_repeats, ..self.read_options()? };
         let recorded = read(path, &options)
-            .map_err(|error| unread(error, ""))
-            .or_else(|failure| read_printed(path, failure, &self.asked(), &options))?;
+            .map_err(|error| failure_to_read(error, ""))
+            .or_else(|failure| read_printed(path, failure, &self.asked_metric(), &options))?;
         self.print_notes(&recorded);
         Ok(recorded)
     }
@@ -149,10 +151,10 @@ impl CurveFlags {
         &self,
         paths: &[PathBuf],
         before: Option<(ImportManifest, &Path)>,
-    ) -> Result<(Recorded, ImportManifest), Failure> {
+    ) -> Result<(RecordedSet, ImportManifest), Failure> {
         let options = ReadOptions { keep_all_columns: true, ..self.read_options()? };
         let read = with_bar(|watch| foretell_logs::update_logs(paths, &options, before, watch));
-        let (recorded, manifest) = read.map_err(|error| unread(error, ""))?;
+        let (recorded, manifest) = read.map_err(|error| failure_to_read(error, ""))?;
         self.say_direction(&recorded);
         // the note on the logs found is the first line of the answer
         recorded
@@ -167,7 +169,7 @@ impl CurveFlags {
     pub(crate) fn are_logs(&self, paths: &[PathBuf]) -> Result<bool, Failure> {
         let options = self.read_options()?;
         for path in paths {
-            if !foretell_logs::is_log(path, &options).map_err(|error| unread(error, ""))? {
+            if !foretell_logs::is_tool_log(path, &options).map_err(|error| failure_to_read(error, ""))? {
                 return Ok(false);
             }
         }
@@ -175,21 +177,22 @@ impl CurveFlags {
     }
 
     /// The content of the logs of tools at `paths`.
-    pub(crate) fn survey(&self, paths: &[PathBuf]) -> Result<foretell_logs::Survey, Failure> {
+    pub(crate) fn survey(&self, paths: &[PathBuf]) -> Result<foretell_logs::LogSurvey, Failure> {
         let options = self.read_options()?;
-        with_bar(|watch| foretell_logs::survey(paths, &options, watch)).map_err(|error| unread(error, ""))
+        with_bar(|watch| foretell_logs::survey_logs(paths, &options, watch))
+            .map_err(|error| failure_to_read(error, ""))
     }
 
     /// Prints the notes on the reading.
-    fn print_notes(&self, recorded: &Recorded) {
+    fn print_notes(&self, recorded: &RecordedSet) {
         self.say_direction(recorded);
         say_notes(recorded);
         let configurations = recorded.runs.iter().map(|run| &run.configuration);
-        let encoder = Encoder::fit(configurations, &recorded.columns);
-        if let logarithmic @ [_, ..] = &encoder.logarithmic()[..] {
+        let encoder = ConfigurationEncoder::fit(configurations, &recorded.columns);
+        if let logarithmic @ [_, ..] = &encoder.log_columns()[..] {
             note(&format!("{}: transformed to log10: {}", recorded.name, logarithmic.join(", ")));
         }
-        for (column, values) in encoder.left_out() {
+        for (column, values) in encoder.left_out_columns() {
             note(&format!(
                 "{}: column `{column}` is left out, because it contains {values} different strings, and the limit is 12",
                 recorded.name
@@ -198,22 +201,22 @@ impl CurveFlags {
     }
 
     /// Notes a direction that differs from that of the metric's name.
-    fn say_direction(&self, recorded: &Recorded) {
+    fn say_direction(&self, recorded: &RecordedSet) {
         let named = direction_of(&recorded.metric.name);
         if let (Some(asked), Some(named)) = (self.direction().filter(|_| self.direction() != named), named) {
             note(&format!(
                 "{}: metric `{}`: {} is better, as requested, although its name suggests that {} is",
                 recorded.name,
                 recorded.metric.name,
-                asked.better(),
-                named.better()
+                asked.better_word(),
+                named.better_word()
             ));
         }
     }
 
     /// Reads unfinished runs at `path`, in the metric and direction of the finished ones; every configuration column is
     /// kept, since a column that never varies among the running runs may vary among the finished ones.
-    pub(crate) fn read_running(&self, path: &Path, finished: &Recorded) -> Result<Recorded, Failure> {
+    pub(crate) fn read_running(&self, path: &Path, finished: &RecordedSet) -> Result<RecordedSet, Failure> {
         let options = ReadOptions {
             metric: Some(self.metric.clone().unwrap_or_else(|| finished.metric.name.clone())),
             direction: Some(finished.metric.direction),
@@ -224,12 +227,13 @@ impl CurveFlags {
             empty_between: finished.empty_between,
             ..self.read_options()?
         };
-        let asked = Asked { metric: options.metric.as_deref(), direction: options.direction };
+        let asked = AskedMetric { metric: options.metric.as_deref(), direction: options.direction };
         let unread = |error| match self.metric {
-            None => {
-                unread(error, &format!(". The metric of the completed runs is `{}`", finished.metric.name))
-            }
-            Some(_) => unread(error, ""),
+            None => failure_to_read(
+                error,
+                &format!(". The metric of the completed runs is `{}`", finished.metric.name),
+            ),
+            Some(_) => failure_to_read(error, ""),
         };
         let recorded = read(path, &options)
             .map_err(unread)
@@ -241,8 +245,8 @@ impl CurveFlags {
     fn read_options(&self) -> Result<ReadOptions, Failure> {
         Ok(ReadOptions {
             format: self.log_format,
-            limits: Limits {
-                line: self.largest_line.map_or(Limits::default().line, |megabytes| megabytes << 20),
+            limits: FileLimits {
+                line: self.largest_line.map_or(FileLimits::default().line, |megabytes| megabytes << 20),
                 file: self.largest_file.map(|megabytes| megabytes << 20),
             },
             metric: self.metric.clone(),
@@ -253,7 +257,7 @@ impl CurveFlags {
             empty_ends: self.empty_ends.map_or(EmptyEnds::default(), EmptyEnds::from),
             exclude: self.exclude.clone(),
             include: self.include.clone(),
-            columns: Columns {
+            columns: ColumnDeclarations {
                 groups: merge_column_values(
                     ("--architecture", &self.architecture, FeatureGroup::Architecture),
                     ("--hyperparameters", &self.hyperparameters, FeatureGroup::Hyperparameter),
@@ -268,7 +272,7 @@ impl CurveFlags {
     }
 
     /// How `recorded` is laid on a grid.
-    pub(crate) fn history_options(&self, recorded: &Recorded) -> HistoryOptions {
+    pub(crate) fn history_options(&self, recorded: &RecordedSet) -> HistoryOptions {
         HistoryOptions {
             metric: Some(recorded.metric.clone()),
             scale: match (self.log_scale, self.linear_scale) {
@@ -284,7 +288,7 @@ impl CurveFlags {
     }
 
     /// Lays recorded runs, read from `path`, on a grid.
-    pub(crate) fn history(&self, recorded: &Recorded, path: &Path) -> Result<History, Failure> {
+    pub(crate) fn history(&self, recorded: &RecordedSet, path: &Path) -> Result<History, Failure> {
         self.check_scale(recorded, path)?;
         let history = History::new(&recorded.runs, &self.history_options(recorded));
         let history = history.map_err(|error| not_laid(path, error))?;
@@ -293,9 +297,9 @@ impl CurveFlags {
     }
 
     /// Refuses `--log-scale` for values, read from `path`, that have no logarithm.
-    pub(crate) fn check_scale(&self, recorded: &Recorded, path: &Path) -> Result<(), Failure> {
+    pub(crate) fn check_scale(&self, recorded: &RecordedSet, path: &Path) -> Result<(), Failure> {
         let points = recorded.runs.iter().flat_map(|run| {
-            let values = run.curve.scores().iter().map(|&score| recorded.metric.direction.value(score));
+            let values = run.curve.scores().iter().map(|&score| recorded.metric.direction.to_value(score));
             run.curve.steps().iter().zip(values).map(|(step, value)| (&run.id, step, value))
         });
         let lost: Vec<_> = points.filter(|(.., value)| self.log_scale && *value <= 0.0).collect();
@@ -309,8 +313,8 @@ impl CurveFlags {
     }
 
     /// Notes which step is forecast if the longest runs continue after it, and which runs have no value of their own there.
-    pub(crate) fn say_target(&self, recorded: &Recorded, history: &History) {
-        let ends = || recorded.runs.iter().filter_map(|run| run.curve.last()).map(|(step, _)| step);
+    pub(crate) fn say_target(&self, recorded: &RecordedSet, history: &History) {
+        let ends = || recorded.runs.iter().filter_map(|run| run.curve.last_point()).map(|(step, _)| step);
         let (target, longest) = (last_step(history), ends().fold(f64::NEG_INFINITY, f64::max));
         if self.target.is_none() && target < longest {
             note(&format!(
@@ -327,7 +331,7 @@ impl CurveFlags {
         let first = recorded.runs.iter().flat_map(|run| run.curve.steps()).copied().fold(target, f64::min);
         // a grid of recorded steps contains the first one, so without it all values are interpolated
         if history.grid().iter().all(|point| point.total_cmp(&first).is_ne()) {
-            let why = match history.thinned() {
+            let why = match history.thinned_step_count() {
                 Some(steps) => format!("there are {steps} different steps, more than 2000"),
                 None => "the runs do not share their steps".to_owned(),
             };
@@ -391,11 +395,11 @@ fn without_value(runs: &[Run], history: &History) -> Option<String> {
 /// Unusual final scores, if there are any: all alike, beyond the floor, or far from the others.
 fn unusual_ends(runs: &[Run], history: &History) -> Option<String> {
     let direction = history.direction();
-    let recorded = |score: f64| history.scale().apply(direction.score(history.value(score)), direction);
+    let recorded = |score: f64| history.scale().apply(direction.to_score(history.to_value(score)), direction);
     let mut ends: Vec<f64> = runs.iter().filter_map(|run| history.end_of(&run.curve)).map(recorded).collect();
     ends.sort_by(f64::total_cmp);
     let (&worst, &best) = ends.first().zip(ends.last())?;
-    let shown = |score: f64| metric_value(direction.value(history.scale().invert(score, direction)));
+    let shown = |score: f64| metric_value(direction.to_value(history.scale().invert(score, direction)));
     if best <= worst && ends.len() > 1 {
         return Some(format!(
             "all {} completed runs end at {}, so nothing distinguishes them",
@@ -406,10 +410,10 @@ fn unusual_ends(runs: &[Run], history: &History) -> Option<String> {
     let quantile = |p: f64| quantile_of_sorted(&ends, p);
     let (middle, reach) = (quantile(0.5), 50.0 * (quantile(0.75) - quantile(0.25)));
     let farthest = if best - middle > middle - worst { best } else { worst };
-    let beyond = ends.iter().filter(|&&end| end < history.floor()).count();
+    let beyond = ends.iter().filter(|&&end| end < history.score_floor()).count();
     let mut parts = Vec::new();
     if beyond > 0 {
-        let floor = shown(history.floor());
+        let floor = shown(history.score_floor());
         parts.push(format!(
             "{beyond} of {} completed runs end beyond {floor}, and are treated as lost",
             ends.len()
@@ -426,7 +430,7 @@ fn unusual_ends(runs: &[Run], history: &History) -> Option<String> {
 }
 
 /// Prints the notes of the reader.
-fn say_notes(recorded: &Recorded) {
+fn say_notes(recorded: &RecordedSet) {
     for said in &recorded.notes {
         let remedy = if said.topic == NoteTopic::EmptyEnds { "; change this with --empty-ends" } else { "" };
         note(&format!("{}: {said}{remedy}", recorded.name));
@@ -434,7 +438,7 @@ fn say_notes(recorded: &Recorded) {
 }
 
 /// The reason why a file gives no curves, and the flag that names a metric; `more` holds other facts about the metric.
-fn unread(error: foretell_logs::Error, more: &str) -> Failure {
+fn failure_to_read(error: foretell_logs::Error, more: &str) -> Failure {
     match error {
         error @ foretell_logs::Error::Metric { .. } => Failure::input(format!("{error} with --metric{more}")),
         other => Failure::input(other),
@@ -442,9 +446,9 @@ fn unread(error: foretell_logs::Error, more: &str) -> Failure {
 }
 
 /// A tool that writes logs.
-pub(crate) fn tool(text: &str) -> Result<Format, String> {
-    Format::named(text).ok_or_else(|| {
-        let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+pub(crate) fn tool(text: &str) -> Result<LogFormat, String> {
+    LogFormat::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = LogFormat::ALL.iter().map(|format| format.name()).collect();
         format!("unknown tool. Use one of {}", names.join(", "))
     })
 }
@@ -456,8 +460,8 @@ fn step(text: &str) -> Result<f64, &'static str> {
 }
 
 /// Reads curves, or the logs of a tool; a study is named by its folder or its log.
-fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, foretell_logs::Error> {
-    with_bar(|watch| foretell_logs::read_watched(path, options, watch))
+fn read(path: &Path, options: &ReadOptions) -> Result<RecordedSet, foretell_logs::Error> {
+    with_bar(|watch| foretell_logs::read_with_progress(path, options, watch))
 }
 
 /// The printed logs at `path`, which could not be read as a file of curves: one run per file. Of a file that is a table by its name, the
@@ -465,9 +469,9 @@ fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, foretell_logs::E
 fn read_printed(
     path: &Path,
     failure: Failure,
-    asked: &Asked<'_>,
+    asked: &AskedMetric<'_>,
     options: &ReadOptions,
-) -> Result<Recorded, Failure> {
+) -> Result<RecordedSet, Failure> {
     const TABLE_EXTENSIONS: [&str; 6] = ["csv", "tsv", "jsonl", "json", "parquet", "gz"];
     // the error of a broken table would otherwise be hidden by an attempt to read its rows as printed output
     let is_table =
@@ -478,13 +482,13 @@ fn read_printed(
     }
     let (runs, metric) = printed_logs::runs(&files, asked)
         .map_err(|as_logs| printed_logs::neither(&failure, "It contains no printed log either", as_logs))?;
-    foretell_logs::recorded(&runs, &metric, path, options).map_err(Failure::input)
+    foretell_logs::recorded_from_runs(&runs, &metric, path, options).map_err(Failure::input)
 }
 
 /// Draws how far `read` has come.
-fn with_bar<T>(read: impl FnOnce(&mut dyn FnMut(Progress)) -> T) -> T {
-    let steps = Steps::new("reading {bar:30} {pos} of {len} logs, {msg} runs", 0);
-    read(&mut |progress: Progress| {
+fn with_bar<T>(read: impl FnOnce(&mut dyn FnMut(ReadProgress)) -> T) -> T {
+    let steps = ProgressSteps::new("reading {bar:30} {pos} of {len} logs, {msg} runs", 0);
+    read(&mut |progress: ReadProgress| {
         steps.set(progress.read as u64, progress.of as u64, progress.runs.to_string());
     })
 }

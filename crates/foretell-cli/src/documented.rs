@@ -1,7 +1,7 @@
 //! The tables of the docs that are made of the code: flags and defaults. A test fails where one is stale, and writes it again with
 //! `FORETELL_WRITE_DOCS=1`.
 
-use crate::Program;
+use crate::CommandLine;
 use crate::catalogue::catalogue;
 use crate::curves::CurveFlags;
 use clap::{Arg, ArgAction, Args, Command, CommandFactory};
@@ -130,7 +130,7 @@ fn own_flags(command: &Command) -> impl Iterator<Item = &Arg> {
 
 #[test]
 fn every_command_has_a_page_with_its_flags_and_defaults() {
-    let program = Program::command();
+    let program = CommandLine::command();
     let without_flags = ["schema", "completions", "manual-pages", "guard"];
     let named = |command: &&Command| !without_flags.contains(&command.get_name());
     for command in program.get_subcommands().filter(named) {
@@ -156,7 +156,7 @@ fn every_command_has_a_page_with_its_flags_and_defaults() {
 
 #[test]
 fn every_key_of_a_study_file_is_documented() {
-    let program = Program::command();
+    let program = CommandLine::command();
     let search = program.find_subcommand("search").expect("it is there");
     let (hidden, shown): (Vec<&Arg>, Vec<&Arg>) = search.get_arguments().partition(|arg| arg.is_hide_set());
     let line = |(heading, group): (&str, Vec<(&str, &Arg)>)| {
@@ -342,7 +342,7 @@ fn listed(search: &clap::Command, is_hidden: fn(&clap::Arg) -> bool) -> usize {
 
 #[test]
 fn the_short_help_of_search_lists_what_most_people_need_and_the_long_help_all() {
-    let mut program = Program::command().term_width(0);
+    let mut program = CommandLine::command().term_width(0);
     let search = program.find_subcommand_mut("search").expect("it is there");
     let most = listed(search, clap::Arg::is_hide_short_help_set);
     let all = listed(search, clap::Arg::is_hide_long_help_set);
@@ -398,7 +398,7 @@ fn every_message_that_has_a_remedy_in_the_docs_is_one_that_foretell_says() {
 /// The help of the flag `--name` of the command `command`.
 #[cfg(feature = "nn")]
 fn help_of(command: &str, name: &str) -> String {
-    let program = Program::command();
+    let program = CommandLine::command();
     let command = program.find_subcommand(command).expect("it is there");
     let arg = command.get_arguments().find(|arg| arg.get_long() == Some(name)).expect("it is there");
     arg.get_long_help().or(arg.get_help()).expect("it has a help").to_string()
@@ -409,7 +409,7 @@ fn help_of(command: &str, name: &str) -> String {
 fn flags_of_the_networks_list_every_space_data_set_and_schedule() {
     let spaces: Vec<&str> = foretell_nn::BUILT_IN_SPACES.iter().map(|space| space.name()).collect();
     let data: Vec<&str> =
-        foretell_nn::DataSpec::KNOWN.split([',', ' ']).filter(|name| name.contains(':')).collect();
+        foretell_nn::DataSpec::KNOWN_NAMES.split([',', ' ']).filter(|name| name.contains(':')).collect();
     let unknown = "".parse::<foretell_nn::RateSchedule>().expect_err("it has no name").to_string();
     for command in ["search", "train"] {
         for (flag, names) in [("space", &spaces), ("data", &data)] {

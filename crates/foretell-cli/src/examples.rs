@@ -1,10 +1,10 @@
 //! The examples at the end of the help of each command.
 
-pub(crate) const PROGRAM: &str = "Examples:
+pub(crate) const PROGRAM_EXAMPLES: &str = "Examples:
   foretell init -- python train.py      # write study.toml for your script
   foretell search study.toml            # search, and stop losing trials
   foretell study best foretell-out/NAME # show the best trial of a study";
-pub(crate) const SEARCH: &str = "Examples:
+pub(crate) const SEARCH_EXAMPLES: &str = "Examples:
   foretell search --param lr=log:1e-4:1 --metric val_acc --epochs 30 \\
     -- python train.py --lr {lr}
   foretell search study.toml --trials 100
@@ -28,10 +28,10 @@ pub(crate) const DRAW_EXAMPLES: &str = "Examples:
 pub(crate) const IMPORT_EXAMPLES: &str = "Examples:
   foretell import wandb --list
   foretell import lightning_logs --metric val_acc --out curves.jsonl";
-pub(crate) const INIT: &str = "Examples:
+pub(crate) const INIT_EXAMPLES: &str = "Examples:
   foretell init -- python train.py --lr 0.1
   foretell init --out lr.toml --yes -- python train.py";
-pub(crate) const SCHEMA: &str = "Examples:
+pub(crate) const SCHEMA_EXAMPLES: &str = "Examples:
   foretell schema > study.schema.json";
 pub(crate) const COMPLETIONS_EXAMPLES: &str = "Examples:
   foretell completions bash > ~/.local/share/bash-completion/completions/foretell";
@@ -43,14 +43,14 @@ pub(crate) const WORKER_EXAMPLES: &str = "Examples:
   foretell worker foretell-out/NAME
   FORETELL_TOKEN=TOKEN foretell worker http://HOST:8675 NAME --gpus 0,1";
 #[cfg(feature = "serve")]
-pub(crate) const REPORT: &str = "Examples:
+pub(crate) const REPORT_EXAMPLES: &str = "Examples:
   foretell report foretell-out/NAME --out report.html";
-pub(crate) const STUDY: &str = "Examples:
+pub(crate) const STUDY_EXAMPLES: &str = "Examples:
   foretell study ls
   foretell study show foretell-out/NAME
   foretell study best foretell-out/NAME";
 #[cfg(feature = "nn")]
-pub(crate) const DATA: &str = "Examples:
+pub(crate) const DATA_EXAMPLES: &str = "Examples:
   foretell data fetch cifar10";
 #[cfg(feature = "nn")]
 pub(crate) const TRAIN_EXAMPLES: &str = "Examples:
@@ -60,7 +60,7 @@ pub(crate) const LS_EXAMPLES: &str = "Examples:
   foretell study ls --sort best";
 pub(crate) const COMPARE_EXAMPLES: &str = "Examples:
   foretell study compare foretell-out/A foretell-out/B";
-pub(crate) const ENQUEUE: &str = "Examples:
+pub(crate) const ENQUEUE_EXAMPLES: &str = "Examples:
   foretell study enqueue foretell-out/NAME lr=0.1,opt=sgd
   foretell study enqueue foretell-out/NAME --file configurations.txt";
 pub(crate) const NOTE_EXAMPLES: &str = "Examples:
@@ -69,9 +69,9 @@ pub(crate) const NOTE_EXAMPLES: &str = "Examples:
 pub(crate) const BEST_EXAMPLES: &str = "Examples:
   foretell study best foretell-out/NAME
   foretell study best foretell-out/NAME 2 --format toml";
-pub(crate) const FRONT: &str = "Examples:
+pub(crate) const FRONT_EXAMPLES: &str = "Examples:
   foretell study front foretell-out/NAME --plot front.svg";
-pub(crate) const RUN: &str = "Examples:
+pub(crate) const RUN_EXAMPLES: &str = "Examples:
   foretell study run foretell-out/NAME --seeds 3
   foretell study run foretell-out/NAME --trial 7 --epochs 100";
 pub(crate) const SHOW_EXAMPLES: &str = "Examples:
@@ -84,7 +84,7 @@ pub(crate) const PLOT_EXAMPLES: &str = "Examples:
   foretell study plot foretell-out/NAME --out curves.svg";
 pub(crate) const RM_EXAMPLES: &str = "Examples:
   foretell study rm foretell-out/NAME";
-pub(crate) const RETRY: &str = "Examples:
+pub(crate) const RETRY_EXAMPLES: &str = "Examples:
   foretell study retry foretell-out/NAME
   foretell study retry foretell-out/NAME 3 7";
 pub(crate) const REREAD_EXAMPLES: &str = "Examples:

@@ -50,7 +50,7 @@ impl From<foretell_run::StoredError> for Failure {
 }
 
 /// The result of every command.
-pub(crate) type Outcome = Result<(), Failure>;
+pub(crate) type CommandResult = Result<(), Failure>;
 
 /// `, did you mean X?` where one of the `known` names is near `name`.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {

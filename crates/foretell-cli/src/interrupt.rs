@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::note;
-use foretell_run::supervised;
+use foretell_run::spawn_supervised;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::flag;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Interrupt {
         let this = self.clone();
         let died =
             |why: &str| note(&format!("signals may not end this program any more, because of a bug: {why}"));
-        supervised("signals", move || this.end_after_patience(patience), died).map_err(no_thread)?;
+        spawn_supervised("signals", move || this.end_after_patience(patience), died).map_err(no_thread)?;
         Ok(())
     }
 

@@ -35,10 +35,10 @@ use std::path::PathBuf;
     name = "foretell",
     version,
     propagate_version = true,
-    after_help = examples::PROGRAM,
+    after_help = examples::PROGRAM_EXAMPLES,
     term_width = terminal::help_width()
 )]
-struct Program {
+struct CommandLine {
     #[command(subcommand)]
     command: Command,
 }
@@ -46,7 +46,7 @@ struct Program {
 #[derive(Subcommand)]
 enum Command {
     /// Search hyperparameters or networks, and stop the trials that will not win.
-    #[command(after_help = examples::SEARCH)]
+    #[command(after_help = examples::SEARCH_EXAMPLES)]
     Search(Box<commands::search::SearchArguments>),
     /// Measure forecast accuracy on recorded runs.
     #[command(after_help = examples::EVALUATE_EXAMPLES)]
@@ -76,10 +76,10 @@ enum Command {
     #[command(after_help = examples::IMPORT_EXAMPLES)]
     Import(Box<commands::import::ImportArguments>),
     /// Write a study file for a training script, from its `--help` and its output.
-    #[command(after_help = examples::INIT)]
+    #[command(after_help = examples::INIT_EXAMPLES)]
     Init(commands::init::InitArguments),
     /// Print the JSON Schema of study files.
-    #[command(after_help = examples::SCHEMA)]
+    #[command(after_help = examples::SCHEMA_EXAMPLES)]
     Schema,
     /// Generate completions for a shell.
     #[command(after_help = examples::COMPLETIONS_EXAMPLES)]
@@ -102,7 +102,7 @@ enum Command {
     Worker(commands::worker::WorkerArguments),
     /// Write the page of a study as a single HTML file.
     #[cfg(feature = "serve")]
-    #[command(after_help = examples::REPORT)]
+    #[command(after_help = examples::REPORT_EXAMPLES)]
     Report(commands::serve::ReportArguments),
     /// For internal use: end the trials of a killed search. `foretell search` starts this command.
     #[command(hide = true)]
@@ -116,11 +116,11 @@ enum Command {
         remove: bool,
     },
     /// Inspect, compare, export and repair stored studies.
-    #[command(after_help = examples::STUDY)]
+    #[command(after_help = examples::STUDY_EXAMPLES)]
     Study(commands::study::StudyArguments),
     /// Download data sets for the built-in networks.
     #[cfg(feature = "nn")]
-    #[command(after_help = examples::DATA)]
+    #[command(after_help = examples::DATA_EXAMPLES)]
     Data(commands::data::DataArguments),
     /// Train one built-in network, as `search --space` does for each trial.
     #[cfg(feature = "nn")]
@@ -131,14 +131,14 @@ enum Command {
 /// Runs the command line `words`, whose first is the program's name, and returns its exit code: 0 done, 1 failed, 2 wrong usage
 /// or bad input. Results go to standard output, everything else to standard error.
 pub fn run(words: &[OsString]) -> u8 {
-    run_with(words, &catalogue::usual())
+    run_with_catalogue(words, &catalogue::usual())
 }
 
 /// As [`run`], where studies may have the parts of `catalogue`. A process has one catalogue: that of its first command.
-pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
+pub fn run_with_catalogue(words: &[OsString], catalogue: &Catalogue) -> u8 {
     // before the command line is parsed, because flags and their help list the names of its parts
     catalogue::set(catalogue);
-    let (program, matches) = match parsed(words) {
+    let (program, matches) = match parse_words(words) {
         Ok(parsed) => parsed,
         Err(error) => {
             let _ = error.print();
@@ -171,7 +171,7 @@ pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
         Command::Init(arguments) => commands::init::run(&arguments),
         Command::Schema => commands::schema::run(),
         Command::Completions { shell } => print_completions(shell),
-        Command::ManualPages { folder } => clap_mangen::generate_to(Program::command(), &folder)
+        Command::ManualPages { folder } => clap_mangen::generate_to(CommandLine::command(), &folder)
             .map_err(|error| Failure::midway(format!("{}: {error}", folder.display()))),
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => commands::serve::serve(&arguments),
@@ -179,7 +179,7 @@ pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
         #[cfg(feature = "serve")]
         Command::Report(arguments) => commands::serve::report(&arguments),
         Command::Guard { parent, directory, remove } => {
-            foretell_run::guard(&parent, &directory, std::time::Duration::from_secs(5));
+            foretell_run::run_guardian(&parent, &directory, std::time::Duration::from_secs(5));
             if remove {
                 // what is gone already needs no removal
                 let _ = std::fs::remove_dir_all(&directory);
@@ -196,14 +196,14 @@ pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
 }
 
 /// The command line `words`, and its flags as they were given.
-fn parsed(words: &[OsString]) -> Result<(Program, ArgMatches), clap::Error> {
+fn parse_words(words: &[OsString]) -> Result<(CommandLine, ArgMatches), clap::Error> {
     let asks_for_short_help = words.iter().take_while(|word| *word != "--").any(|word| word == "-h");
-    let mut command = Program::command();
+    let mut command = CommandLine::command();
     if asks_for_short_help {
         command = with_first_sentences(command);
     }
     let matches = command.try_get_matches_from_mut(words)?;
-    let program = Program::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    let program = CommandLine::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     Ok((program, matches))
 }
 
@@ -227,9 +227,9 @@ fn first_sentence(text: &str) -> String {
     format!("{}{default}", sentence.trim_end_matches('.'))
 }
 
-fn print_completions(shell: clap_complete::Shell) -> failure::Outcome {
+fn print_completions(shell: clap_complete::Shell) -> failure::CommandResult {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Program::command(), "foretell", &mut text);
+    clap_complete::generate(shell, &mut CommandLine::command(), "foretell", &mut text);
     output::print(&String::from_utf8_lossy(&text))
 }
 
@@ -238,8 +238,8 @@ fn print_completions(shell: clap_complete::Shell) -> failure::Outcome {
 ///
 /// # Errors
 /// The text that the command would print on standard error.
-pub fn answer(words: &[OsString]) -> Result<String, String> {
-    let (program, _) = parsed(words).map_err(|error| failure::brief(&error))?;
+pub fn answer_as_json(words: &[OsString]) -> Result<String, String> {
+    let (program, _) = parse_words(words).map_err(|error| failure::brief(&error))?;
     let document = match program.command {
         Command::Evaluate(arguments) => commands::evaluate::json(&arguments),
         Command::Replay(arguments) => commands::replay::json(&arguments),

@@ -9,7 +9,7 @@ use std::io::{BufRead, Write};
 
 /// The form of the result on standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// Table for people.
     #[default]
     Table,

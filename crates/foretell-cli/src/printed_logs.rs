@@ -1,11 +1,11 @@
 //! Files with the output of trainings, read as runs, one per file.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::{ask, note};
 use foretell::{Curve, Direction, Metric, Run, direction_of};
 use foretell_logs::printed::{
-    self, FirstTrial, MetricSource, PrintedSeries, ReportProblem, ReportReader, Role, StepUnit, Whole,
-    name_in, settle_first,
+    self, DataRole, FirstTrial, MetricSource, OutputReports, PrintedSeries, ReportProblem, ReportReader,
+    StepUnit, metric_name_in, settle_first_trial,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const MAX_LOG_BYTES: u64 = 1 << 30;
 
 /// The metric that the user set, if any, and its direction.
-pub(crate) struct Asked<'a> {
+pub(crate) struct AskedMetric<'a> {
     pub(crate) metric: Option<&'a str>,
     pub(crate) direction: Option<Direction>,
 }
@@ -31,18 +31,18 @@ pub(crate) fn below(paths: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Each file as the log of one run.
-pub(crate) fn runs(files: &[PathBuf], asked: &Asked<'_>) -> Result<(Vec<Run>, Metric), Failure> {
+pub(crate) fn runs(files: &[PathBuf], asked: &AskedMetric<'_>) -> Result<(Vec<Run>, Metric), Failure> {
     let texts: Vec<(PathBuf, String)> =
         files.iter().map(|file| Ok((file.clone(), read(file)?))).collect::<Result<_, Failure>>()?;
     let (source, name) = match asked.metric {
-        Some(metric) => (metric.to_owned(), name_in(metric)),
+        Some(metric) => (metric.to_owned(), metric_name_in(metric)),
         None => guess_metric(&texts)?,
     };
     let parsed = MetricSource::parse(&source).map_err(Failure::input)?;
     let direction = direction(asked, &name)?;
     let (mut runs, mut silent) = (Vec::new(), Vec::new());
     let mut taken = BTreeSet::new();
-    let read: Vec<(&Path, Whole)> = texts
+    let read: Vec<(&Path, OutputReports)> = texts
         .iter()
         .map(|(file, text)| (file.as_path(), ReportReader::new(parsed.clone(), 0).read_all(text)))
         .collect();
@@ -55,7 +55,7 @@ pub(crate) fn runs(files: &[PathBuf], asked: &Asked<'_>) -> Result<(Vec<Run>, Me
                 configuration: foretell_logs::configuration_nearby(file),
                 curve,
             }),
-            _ => silent.push((file, whole.seen.text())),
+            _ => silent.push((file, whole.seen.format_for_message())),
         }
     }
     if let Some((file, seen)) = silent.first() {
@@ -89,7 +89,7 @@ pub(crate) fn neither(as_table: &Failure, either: &str, as_log: Failure) -> Fail
 }
 
 /// The direction, from the flags or else the metric's name.
-fn direction(asked: &Asked<'_>, name: &str) -> Result<Direction, Failure> {
+fn direction(asked: &AskedMetric<'_>, name: &str) -> Result<Direction, Failure> {
     let said = asked.direction;
     let named = direction_of(name);
     if let (Some(said), Some(named)) = (said, named)
@@ -97,8 +97,8 @@ fn direction(asked: &Asked<'_>, name: &str) -> Result<Direction, Failure> {
     {
         note(&format!(
             "{} is better, as you set, although the name `{name}` suggests that {} is better",
-            said.better(),
-            named.better()
+            said.better_word(),
+            named.better_word()
         ));
     }
     said.or(named).ok_or_else(|| {
@@ -109,7 +109,7 @@ fn direction(asked: &Asked<'_>, name: &str) -> Result<Direction, Failure> {
 }
 
 /// Notes how a log was read; refuses one that can be read in two ways.
-fn note_reading(file: &Path, whole: &Whole) -> Outcome {
+fn note_reading(file: &Path, whole: &OutputReports) -> CommandResult {
     let refused = whole
         .problems
         .iter()
@@ -122,11 +122,11 @@ fn note_reading(file: &Path, whole: &Whole) -> Outcome {
 }
 
 /// Notes it if the logs have the metric of different data.
-fn note_mixture(read: &[(&Path, Whole)]) {
+fn note_mixture(read: &[(&Path, OutputReports)]) {
     let mut first: BTreeMap<&str, &Path> = BTreeMap::new();
     for (file, whole) in read {
         if let Some(chosen) = &whole.chosen {
-            first.entry(chosen.data()).or_insert(file);
+            first.entry(chosen.data_name()).or_insert(file);
         }
     }
     if first.len() > 1 {
@@ -141,17 +141,17 @@ fn note_mixture(read: &[(&Path, Whole)]) {
 }
 
 /// The logs, with those that are one run in several files joined: the files of its epochs, each with one value, named alike but for a number.
-fn join_run_files(read: Vec<(&Path, Whole)>) -> Vec<(&Path, Whole)> {
+fn join_run_files(read: Vec<(&Path, OutputReports)>) -> Vec<(&Path, OutputReports)> {
     let mut alike: BTreeMap<(Option<&Path>, String), Vec<usize>> = BTreeMap::new();
     for (at, (file, whole)) in read.iter().enumerate() {
         if let (Some((name, _)), [_]) = (split_number(file), &whole.reports[..]) {
             alike.entry((file.parent(), name)).or_default().push(at);
         }
     }
-    let mut read: Vec<Option<(&Path, Whole)>> = read.into_iter().map(Some).collect();
+    let mut read: Vec<Option<(&Path, OutputReports)>> = read.into_iter().map(Some).collect();
     for ((_, name), places) in alike {
         let log_at = |at: &usize| read[*at].as_ref().map(|(file, whole)| (*file, whole));
-        let counts_files = printed::is_counter(&name);
+        let counts_files = printed::ends_with_counter(&name);
         // the files of several runs may be numbered, too: they end at the same step, or name none
         let step = |at: &usize| {
             let (file, whole) = log_at(at)?;
@@ -165,13 +165,13 @@ fn join_run_files(read: Vec<(&Path, Whole)>) -> Vec<(&Path, Whole)> {
         if steps.len() < 2 || steps.len() < places.len() || !are_distinct {
             continue;
         }
-        let taken: Vec<(u64, &Path, Whole)> = steps
+        let taken: Vec<(u64, &Path, OutputReports)> = steps
             .into_iter()
             .filter_map(|(step, at)| read[at].take().map(|(file, whole)| (step, file, whole)))
             .collect();
         let Some((_, first, _)) = taken.first() else { continue };
         let (first, count) = (*first, taken.len());
-        let mut all = Whole::default();
+        let mut all = OutputReports::default();
         for (step, _, whole) in taken {
             all.reports.extend(whole.reports.into_iter().map(|report| printed::Report { step, ..report }));
         }
@@ -193,12 +193,11 @@ fn split_number(file: &Path) -> Option<(String, u64)> {
 /// The metric that most of the logs seem to report: its source for `--metric`, and its name. The command asks about a doubt, or refuses.
 fn guess_metric(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure> {
     let settled: Vec<(&Path, FirstTrial)> =
-        texts.iter().map(|(file, text)| (file.as_path(), settle_first(text, None, None))).collect();
+        texts.iter().map(|(file, text)| (file.as_path(), settle_first_trial(text, None, None))).collect();
     let metric = |first: &FirstTrial| match &first.metric {
-        printed::Metric::None => None,
-        printed::Metric::One { source, name, .. } | printed::Metric::InDoubt { source, name, .. } => {
-            Some((source.clone(), name.clone()))
-        }
+        printed::MetricChoice::None => None,
+        printed::MetricChoice::One { source, name, .. }
+        | printed::MetricChoice::InDoubt { source, name, .. } => Some((source.clone(), name.clone())),
     };
     let has = |first: &FirstTrial, name: &str| first.series.iter().any(|series| series.name == name);
     let files = |(_, name): &(String, String)| settled.iter().filter(|(_, first)| has(first, name)).count();
@@ -228,7 +227,7 @@ fn guess_metric(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         note(&format!("{}: {doubts}\n{list}", file.display()));
         let answer = ask("which metric to use", &best.0)?;
-        return Ok((answer.clone(), name_in(&answer)));
+        return Ok((answer.clone(), metric_name_in(&answer)));
     }
     Err(Failure::input(format!(
         "{}: {IN_DOUBT}: {doubts}. Set it with --metric, for example --metric '{}'. Printed are:\n{list}",
@@ -246,7 +245,7 @@ fn describe_choice(first: &FirstTrial) -> String {
         .take(MAX_SHOWN_VALUES)
         .map(|report| report.value.map_or("nan".to_owned(), |value| value.to_string()))
         .collect();
-    let printed::Metric::One { name, why, .. } = &first.metric else { return String::new() };
+    let printed::MetricChoice::One { name, why, .. } = &first.metric else { return String::new() };
     let mut others: Vec<&str> = first
         .series
         .iter()
@@ -265,10 +264,10 @@ const MAX_SHOWN_VALUES: usize = 3;
 fn list_series(series: &[PrintedSeries]) -> String {
     let line = |series: &PrintedSeries| {
         let role = match series.role {
-            Role::Training => " of training data",
-            Role::Test => " of test data",
-            Role::Validation => " of validation data",
-            Role::Unknown => "",
+            DataRole::Training => " of training data",
+            DataRole::Test => " of test data",
+            DataRole::Validation => " of validation data",
+            DataRole::Unknown => "",
         };
         let values: Vec<String> = series.first.iter().map(f64::to_string).collect();
         format!("  {}: {} values{role}, {} …", series.name, series.values, values.join(", "))
@@ -289,7 +288,7 @@ fn read(file: &Path) -> Result<String, Failure> {
 }
 
 /// The curve in a log.
-fn curve(whole: &Whole, direction: Direction) -> Curve {
+fn curve(whole: &OutputReports, direction: Direction) -> Curve {
     let mut curve = Curve::default();
     for report in &whole.reports {
         // steps ascend

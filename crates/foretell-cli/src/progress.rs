@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 const MIN_SHOWN_DURATION: Duration = Duration::from_millis(500);
 
 /// A bar on standard error, which is gone when it is dropped.
-pub(crate) struct Steps {
+pub(crate) struct ProgressSteps {
     /// `None` where nobody would see it.
     bar: Option<ProgressBar>,
     started: Instant,
 }
 
-impl Steps {
+impl ProgressSteps {
     /// A bar of the form `template`, such as `replaying {bar:30} {pos} of {len} orders`; of so many steps.
     pub(crate) fn new(template: &str, steps: u64) -> Self {
         let bar = std::io::stderr().is_terminal().then(ProgressBar::hidden);
@@ -48,7 +48,7 @@ impl Steps {
     }
 }
 
-impl Drop for Steps {
+impl Drop for ProgressSteps {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

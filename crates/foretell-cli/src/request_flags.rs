@@ -116,7 +116,8 @@ fn parser(name: &str, schema: &Value) -> ValueParser {
             Some(PossibleValue::new(choice["const"].as_str()?.to_owned()).help(help))
         };
         // accepted here and refused by the catalogue, which tells where they are
-        let lacking = catalogue().lacking(name).into_iter().map(|name| PossibleValue::new(name).hide(true));
+        let lacking =
+            catalogue().missing_paper_parts(name).into_iter().map(|name| PossibleValue::new(name).hide(true));
         return PossibleValuesParser::new(choices.iter().filter_map(choice).chain(lacking)).into();
     }
     match schema["type"].as_str() {

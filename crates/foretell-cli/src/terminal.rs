@@ -30,7 +30,7 @@ pub(crate) fn keep_unsaid_in(folder: &Path) {
 /// Prints a note on the work to standard error; on a terminal, in lines that fit it.
 pub(crate) fn note(text: &str) {
     let text = harmless(text);
-    let text = fitted(&text, &console::Term::stderr());
+    let text = fit_to_terminal(&text, &console::Term::stderr());
     let bars = LIVE_BARS.lock().unwrap_or_else(PoisonError::into_inner);
     match bars.as_ref().map(|bars| bars.println(&text)) {
         None => say(&format!("{text}\n")),
@@ -46,15 +46,15 @@ pub(crate) fn help_width() -> usize {
 }
 
 /// Wraps `text` to the width of `terminal`; returns it unchanged if there is no terminal.
-pub(crate) fn fitted<'a>(text: &'a str, terminal: &console::Term) -> Cow<'a, str> {
+pub(crate) fn fit_to_terminal<'a>(text: &'a str, terminal: &console::Term) -> Cow<'a, str> {
     match terminal.size_checked() {
-        Some((_, width)) => Cow::Owned(wrapped(text, usize::from(width))),
+        Some((_, width)) => Cow::Owned(wrap_lines(text, usize::from(width))),
         None => Cow::Borrowed(text),
     }
 }
 
 /// `text` with lines of at most `width` columns: broken between words, each further line indented by two more columns than the first.
-pub(crate) fn wrapped(text: &str, width: usize) -> String {
+pub(crate) fn wrap_lines(text: &str, width: usize) -> String {
     let is_long = |line: &str| console::measure_text_width(line) > width;
     let lines = text.split('\n').map(|line| {
         match is_long(line) && !line.trim_start().starts_with(COPIED_LINE_START) {
@@ -132,7 +132,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{harmless, visible, wrapped};
+    use super::{harmless, visible, wrap_lines};
 
     #[test]
     fn a_text_in_a_table_keeps_to_its_line() {
@@ -155,7 +155,7 @@ mod tests {
             ("to copy:\n  foretell search x.toml", 10, "to copy:\n  foretell search x.toml"),
         ];
         for (text, width, expected) in cases {
-            assert_eq!(wrapped(text, width), expected, "{width}: {text}");
+            assert_eq!(wrap_lines(text, width), expected, "{width}: {text}");
         }
     }
 

@@ -3,12 +3,12 @@
 #[path = "../../../tests/needed.rs"]
 mod needed;
 
-use foretell::evaluate::{Cut, EvaluationOptions, evaluate, splits};
+use foretell::evaluate::{CutPoint, EvaluationOptions, draw_splits, evaluate_predictor};
 use foretell::{
     Configuration, Curve, Forecast, Forecaster, History, HistoryOptions, Predictor, PredictorOptions, Run,
-    Standing, Value, predictor,
+    RunStanding, Value, make_predictor,
 };
-use foretell_logs::{ReadOptions, Recorded, read, write_json_lines};
+use foretell_logs::{ReadOptions, RecordedSet, read_runs, write_json_lines};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt::Write;
@@ -48,9 +48,9 @@ fn cell(value: &Value) -> String {
 }
 
 /// The points of a curve in the metric's own unit, with `nan` where it was not finite.
-fn points(curve: &Curve, recorded: &Recorded) -> Vec<(f64, String)> {
-    let values = curve.scores().iter().map(|&score| recorded.metric.direction.value(score).to_string());
-    let lost = curve.gaps().iter().copied().chain(curve.diverged_at());
+fn points(curve: &Curve, recorded: &RecordedSet) -> Vec<(f64, String)> {
+    let values = curve.scores().iter().map(|&score| recorded.metric.direction.to_value(score).to_string());
+    let lost = curve.gap_starts().iter().copied().chain(curve.diverged_at());
     let mut points: Vec<(f64, String)> = curve.steps().iter().copied().zip(values).collect();
     points.extend(lost.map(|step| (step, "nan".to_owned())));
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -68,7 +68,7 @@ fn configuration(run: &Run, names: &[String]) -> String {
 }
 
 /// Writes `runs` in a format; a wide file has a column for each of `steps`.
-fn write(path: &Path, runs: &[Run], steps: &[f64], recorded: &Recorded, format: Format) -> Tested {
+fn write(path: &Path, runs: &[Run], steps: &[f64], recorded: &RecordedSet, format: Format) -> Tested {
     let names = names(runs);
     let header: String = names.iter().map(|name| format!(",\"{name}\"")).collect();
     let metric = &recorded.metric.name;
@@ -102,7 +102,7 @@ fn write(path: &Path, runs: &[Run], steps: &[f64], recorded: &Recorded, format: 
     Ok(())
 }
 
-fn laid(recorded: &Recorded, target: Option<f64>) -> HistoryOptions {
+fn laid(recorded: &RecordedSet, target: Option<f64>) -> HistoryOptions {
     HistoryOptions {
         metric: Some(recorded.metric.clone()),
         target,
@@ -112,7 +112,7 @@ fn laid(recorded: &Recorded, target: Option<f64>) -> HistoryOptions {
 }
 
 fn named(name: &str) -> Result<Arc<dyn Predictor>, Box<dyn Error>> {
-    Ok(Arc::from(predictor(name, &PredictorOptions::default())?))
+    Ok(Arc::from(make_predictor(name, &PredictorOptions::default())?))
 }
 
 fn bits(forecast: &Forecast) -> [u64; 5] {
@@ -122,18 +122,18 @@ fn bits(forecast: &Forecast) -> [u64; 5] {
 
 /// One split of a set, and the files that it is written into.
 struct Cell {
-    recorded: Recorded,
+    recorded: RecordedSet,
     history: History,
-    split: foretell::evaluate::Split,
+    split: foretell::evaluate::RunSplit,
 }
 
 impl Cell {
     fn read(path: &Path) -> Result<Self, Box<dyn Error>> {
-        let recorded = read(path, &ReadOptions { deduplicate: true, ..ReadOptions::default() })?;
+        let recorded = read_runs(path, &ReadOptions { deduplicate: true, ..ReadOptions::default() })?;
         let history = History::new(&recorded.runs, &laid(&recorded, None))?;
         let finished = (0..history.len()).filter(|&i| history.final_score(i).is_some()).count();
         let options = EvaluationOptions { train: (finished / 2).min(100), repeats: 1, seed: 5 };
-        let split = splits(&history, &recorded.repeats, &options)?.remove(0);
+        let split = draw_splits(&history, &recorded.repeats, &options)?.remove(0);
         Ok(Self { recorded, history, split })
     }
 
@@ -148,14 +148,20 @@ impl Cell {
     }
 
     /// Writes the training runs into one file, and the others, cut off, into another.
-    fn write(&self, folder: &Path, cut: Cut, format: Format) -> Result<(PathBuf, PathBuf), Box<dyn Error>> {
+    fn write(
+        &self,
+        folder: &Path,
+        cut: CutPoint,
+        format: Format,
+    ) -> Result<(PathBuf, PathBuf), Box<dyn Error>> {
         let extension = if format == Format::JsonLines { "jsonl" } else { "csv" };
         let [finished, running] =
             ["finished", "running"].map(|name| folder.join(format!("{name}.{extension}")));
-        let train: Vec<Run> = self.split.train.iter().map(|&at| self.recorded.whole(at)).collect();
+        let train: Vec<Run> =
+            self.split.train.iter().map(|&at| self.recorded.run_with_all_columns(at)).collect();
         let cut_off = |&at: &usize| {
-            let run = self.recorded.whole(at);
-            Run { curve: run.curve.until(cut.step), ..run }
+            let run = self.recorded.run_with_all_columns(at);
+            Run { curve: run.curve.prefix_until(cut.step), ..run }
         };
         let test: Vec<Run> = self.split.test.iter().map(cut_off).collect();
         let of_all = |runs: &[Run]| {
@@ -187,7 +193,7 @@ impl Cell {
         format: Format,
     ) -> Result<Vec<(String, Forecast)>, Box<dyn Error>> {
         let options = self.read_options(format);
-        let finished = read(finished, &ReadOptions { deduplicate: true, ..options.clone() })?;
+        let finished = read_runs(finished, &ReadOptions { deduplicate: true, ..options.clone() })?;
         assert_eq!(finished.runs.len(), self.split.train.len());
         let whole = ReadOptions {
             keep_all_columns: true,
@@ -195,12 +201,12 @@ impl Cell {
             empty_between: finished.empty_between,
             ..options
         };
-        let running = read(running, &whole)?;
+        let running = read_runs(running, &whole)?;
         let history = History::new(&finished.runs, &laid(&finished, self.target()))?;
         let forecaster = Forecaster::with_history(history, Arc::clone(predictor));
         let mut forecasts = Vec::new();
         for run in &running.runs {
-            if forecaster.history().standing(&run.curve) == Standing::Running {
+            if forecaster.history().run_standing(&run.curve) == RunStanding::Running {
                 let forecast = forecaster.forecast(&run.configuration, &run.curve);
                 forecasts.extend(forecast.ok().map(|forecast| (run.id.clone(), forecast)));
             }
@@ -211,10 +217,10 @@ impl Cell {
     fn by_evaluate(
         &self,
         predictor: &Arc<dyn Predictor>,
-        cut: Cut,
+        cut: CutPoint,
     ) -> Result<Vec<(String, Forecast)>, Box<dyn Error>> {
-        let fold = self.recorded.fold(&self.split, &laid(&self.recorded, self.target()))?;
-        let measured = evaluate(&[fold], predictor, cut)?;
+        let fold = self.recorded.fold_for_split(&self.split, &laid(&self.recorded, self.target()))?;
+        let measured = evaluate_predictor(&[fold], predictor, cut)?;
         let id = |at: usize| self.recorded.runs[at].id.clone();
         Ok(measured.outcomes.into_iter().map(|outcome| (id(outcome.run), outcome.forecast)).collect())
     }
@@ -227,7 +233,7 @@ fn evaluate_gives_the_forecasts_of_separate_files_bit_for_bit() -> Tested {
     for path in sets() {
         let cell = Cell::read(&path)?;
         for (observed, name) in [(0.1, "ridge"), (0.25, "ridge"), (0.25, "auto"), (0.5, "ridge")] {
-            let Ok(cut) = Cut::after(observed, cell.history.grid()) else { continue };
+            let Ok(cut) = CutPoint::after_fraction(observed, cell.history.grid()) else { continue };
             let predictor = named(name)?;
             let expected = cell.by_evaluate(&predictor, cut)?;
             for format in [Format::Wide, Format::Long, Format::JsonLines] {
@@ -255,7 +261,7 @@ fn the_command_gives_them_too() -> Tested {
     let folder = tempfile::tempdir()?;
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/curves/cifar10-random.jsonl.gz");
     let cell = Cell::read(&own)?;
-    let cut = Cut::after(0.3, cell.history.grid())?;
+    let cut = CutPoint::after_fraction(0.3, cell.history.grid())?;
     let expected = cell.by_evaluate(&named("auto")?, cut)?;
     for format in [Format::Long, Format::JsonLines] {
         let (finished, running) = cell.write(folder.path(), cut, format)?;
@@ -271,7 +277,7 @@ fn the_command_gives_them_too() -> Tested {
         let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
         let rows = document["rows"].as_array().ok_or("no rows")?;
         assert_eq!(rows.len(), expected.len());
-        let history = cell.recorded.fold(&cell.split, &laid(&cell.recorded, cell.target()))?;
+        let history = cell.recorded.fold_for_split(&cell.split, &laid(&cell.recorded, cell.target()))?;
         for (row, (id, forecast)) in rows.iter().zip(&expected) {
             assert_eq!(row["run"], id.as_str());
             let mean = history.history().possible_value(forecast.mean, f64::NEG_INFINITY);
@@ -293,7 +299,7 @@ fn columns_are_judged_by_the_training_runs_alone() -> Tested {
     };
     let text = "depth,opt,acc_1,acc_2,acc_3\n".to_owned() + &(0..16).map(row).collect::<String>();
     fs::write(&path, text)?;
-    let recorded = read(&path, &ReadOptions::default())?;
+    let recorded = read_runs(&path, &ReadOptions::default())?;
     let features = |runs: &[usize]| -> Vec<String> {
         let (runs, columns) = recorded.only(runs);
         assert!(runs.iter().all(|run| run.configuration.keys().eq(columns.groups.keys())));
@@ -302,7 +308,7 @@ fn columns_are_judged_by_the_training_runs_alone() -> Tested {
     assert_eq!(features(&(0..16).collect::<Vec<_>>()), ["depth", "opt"]);
     assert_eq!(features(&(0..8).collect::<Vec<_>>()), ["depth"]);
     assert_eq!(features(&(8..16).collect::<Vec<_>>()), ["opt"]);
-    let whole: Configuration = recorded.whole(12).configuration;
+    let whole: Configuration = recorded.run_with_all_columns(12).configuration;
     assert_eq!(
         whole.keys().collect::<Vec<_>>(),
         ["depth", "opt"],

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{foretell, text};
-use foretell_logs::printed::{MetricSource, ReportReader, guess};
+use foretell_logs::printed::{MetricSource, ReportReader, guess_metric};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -260,14 +260,14 @@ fn every_case_is_read_as_it_should_be_or_refused_with_the_reason() {
 /// The problem with the reading of a format.
 fn misread(case: &Value) -> Option<String> {
     let (log, wanted) = (case["log"].as_str().unwrap(), points(&case["curve"]));
-    let read = |whole: &foretell_logs::printed::Whole| {
+    let read = |whole: &foretell_logs::printed::OutputReports| {
         whole.reports.iter().map(|report| (report.step as f64, report.value)).collect::<Vec<Point>>()
     };
     let named =
         ReportReader::new(MetricSource::parse(case["metric"].as_str().unwrap()).unwrap(), 0).read_all(log);
     let (mut got, mut said) = (read(&named), named.notes);
     if same(&got, &wanted) && case["guess"] == true {
-        let found = guess(log);
+        let found = guess_metric(log);
         said.extend(found.as_ref().map(|found| format!("guessed {}", found.source)));
         got = found.map(|found| read(&found.whole)).unwrap_or_default();
     }
@@ -364,7 +364,7 @@ fn page() -> String {
             continue;
         }
         let plain = |line: &str| {
-            foretell_logs::printed::plain(line.as_bytes())
+            foretell_logs::printed::to_plain_line(line.as_bytes())
                 .text
                 .trim_end()
                 .chars()

@@ -681,7 +681,8 @@ mod built_in {
         let net = result["best"]["configuration"]["net"].as_str().unwrap();
         assert!(net.starts_with('[') && net.ends_with("SM(10)]"), "{net}");
         let sequence: foretell::LayerSequence = net.parse().unwrap();
-        let counts = sequence.counts(foretell::ImageShape { channels: 3, height: 8, width: 8 }).unwrap();
+        let counts =
+            sequence.network_counts(foretell::ImageShape { channels: 3, height: 8, width: 8 }).unwrap();
         assert_eq!(result["best"]["configuration"]["weights"].as_f64(), Some(counts.weights as f64));
         assert_eq!(result["best"]["configuration"]["layers"].as_f64(), Some(counts.layers as f64));
     }

@@ -11,10 +11,10 @@
 
 use foretell::statistics::{mean, r_squared, standard_deviation};
 use foretell::{
-    Curve, FitError, Forecast, History, HistoryOptions, Model, Predictor, PredictorOptions, Query, Run,
-    TrainingSet, predictor,
+    Curve, FitError, Forecast, History, HistoryOptions, Model, Predictor, PredictorOptions, Run, RunQuery,
+    TrainingSet, make_predictor,
 };
-use foretell_logs::{ReadOptions, Recorded, read};
+use foretell_logs::{ReadOptions, RecordedSet, read_runs};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io::Write;
@@ -75,7 +75,7 @@ impl Predictor for MeanOfRuns {
 }
 
 impl Model for MeanModel {
-    fn forecast(&self, _: &Query<'_>) -> Forecast {
+    fn forecast(&self, _: &RunQuery<'_>) -> Forecast {
         self.0.clone()
     }
 
@@ -99,8 +99,8 @@ impl Tally {
     /// Adds the runs of one split: forecasts and final scores on the split's scale, the latter `None` where the run diverged.
     fn add(&mut self, all: &History, split: &Split, runs: &[(Forecast, Option<f64>)]) {
         let own = &split.history;
-        let common = |score: f64| all.score(own.value(score)).max(all.floor());
-        let truth: Vec<f64> = runs.iter().map(|(_, end)| end.map_or(all.floor(), common)).collect();
+        let common = |score: f64| all.to_score(own.to_value(score)).max(all.score_floor());
+        let truth: Vec<f64> = runs.iter().map(|(_, end)| end.map_or(all.score_floor(), common)).collect();
         let means: Vec<f64> = runs.iter().map(|(forecast, _)| common(forecast.mean)).collect();
         self.r2.push(r_squared(&means, &truth).max(-1.0));
         let unit = standard_deviation(&truth).max(f64::MIN_POSITIVE);
@@ -113,7 +113,7 @@ impl Tally {
             (1..20).map(loss).sum::<f64>() / 19.0
         });
         self.crps.push(mean(&crps.collect::<Vec<_>>()) / unit);
-        let recorded = |i: usize| runs[i].1.unwrap_or(own.lowest());
+        let recorded = |i: usize| runs[i].1.unwrap_or(own.lowest_score());
         for (i, (forecast, _)) in runs.iter().enumerate() {
             self.tested += 1.0;
             for (inside, level) in self.inside.iter_mut().zip(LEVELS) {
@@ -162,7 +162,7 @@ struct Split {
 }
 
 /// Split number `seed` of the runs: `train` to learn from; of the others those that had not diverged at `observed` of the curve.
-fn split(recorded: &Recorded, all: &History, train: usize, observed: f64, seed: u64) -> Option<Split> {
+fn split(recorded: &RecordedSet, all: &History, train: usize, observed: f64, seed: u64) -> Option<Split> {
     let finished: Vec<usize> = (0..all.len()).filter(|&i| all.final_score(i).is_some()).collect();
     if finished.len() < train + 20 {
         return None;
@@ -177,14 +177,14 @@ fn split(recorded: &Recorded, all: &History, train: usize, observed: f64, seed: 
     let history = History::new(&learned, &options).ok()?;
     let alive = |i: &usize| {
         let curve = &recorded.runs[*i].curve;
-        curve.diverged_at().is_none_or(|at| at > cut) && !curve.until(cut).is_empty()
+        curve.diverged_at().is_none_or(|at| at > cut) && !curve.prefix_until(cut).is_empty()
     };
     let tests = order[train..].iter().copied().filter(|i| alive(i) && !seen.contains(&recorded.repeats[*i]));
-    let tests = tests.map(|i| (recorded.runs[i].clone(), recorded.runs[i].curve.until(cut))).collect();
+    let tests = tests.map(|i| (recorded.runs[i].clone(), recorded.runs[i].curve.prefix_until(cut))).collect();
     Some(Split { history, tests })
 }
 
-fn options(recorded: &Recorded) -> HistoryOptions {
+fn options(recorded: &RecordedSet) -> HistoryOptions {
     HistoryOptions {
         metric: Some(recorded.metric.clone()),
         columns: recorded.columns.clone(),
@@ -196,7 +196,7 @@ fn options(recorded: &Recorded) -> HistoryOptions {
 fn forecasts(split: &Split, predictor: &dyn Predictor) -> Result<Vec<(Forecast, Option<f64>)>, Failure> {
     let history = &split.history;
     let learned: Vec<usize> = (0..history.len()).collect();
-    let encoder = history.encoder(&learned);
+    let encoder = history.fit_encoder(&learned);
     let mut models: BTreeMap<usize, Box<dyn Model>> = BTreeMap::new();
     let mut found = Vec::new();
     for (run, seen) in &split.tests {
@@ -211,7 +211,7 @@ fn forecasts(split: &Split, predictor: &dyn Predictor) -> Result<Vec<(Forecast, 
             }
         };
         let configuration = encoder.encode(&run.configuration);
-        let query = Query { prefix: &prefix, configuration: &configuration };
+        let query = RunQuery { prefix: &prefix, configuration: &configuration };
         found.push((model.forecast(&query), history.end_of(&run.curve)));
     }
     Ok(found)
@@ -228,7 +228,7 @@ fn main() -> Result<(), Failure> {
     )?;
     for path in &arguments.files {
         let read_options = ReadOptions { deduplicate: true, ..ReadOptions::default() };
-        let recorded = read(Path::new(path), &read_options)?;
+        let recorded = read_runs(Path::new(path), &read_options)?;
         let all = History::new(&recorded.runs, &options(&recorded))?;
         for &train in &arguments.train {
             for &observed in &arguments.observed {
@@ -249,7 +249,7 @@ fn main() -> Result<(), Failure> {
 /// Results of each predictor from `train` runs at `observed`; none if the set is too small.
 fn cell(
     arguments: &Arguments,
-    recorded: &Recorded,
+    recorded: &RecordedSet,
     all: &History,
     train: usize,
     observed: f64,
@@ -260,7 +260,10 @@ fn cell(
         for (tally, name) in tallies.iter_mut().zip(&arguments.predictors) {
             let chosen: Box<dyn Predictor> = match name.as_str() {
                 "mean" => Box::new(MeanOfRuns),
-                _ => predictor(name, &PredictorOptions { draws: Some(60), ..PredictorOptions::default() })?,
+                _ => make_predictor(
+                    name,
+                    &PredictorOptions { draws: Some(60), ..PredictorOptions::default() },
+                )?,
             };
             tally.add(all, &split, &forecasts(&split, &*chosen)?);
         }

@@ -1,7 +1,7 @@
 //! Reads the printed output of a training run. `read_printed [LOG [METRIC]]` prints the metric, its values with their epochs, and notes.
 //! Without a log, it reads a short sample.
 
-use foretell_logs::printed::{MetricSource, ReportReader, guess};
+use foretell_logs::printed::{MetricSource, ReportReader, guess_metric};
 
 const SAMPLE: &str = "Epoch 1/3\n loss 1.91 val_acc 0.31\nEpoch 2/3\n loss 1.42 val_acc 0.44\nEpoch 3/3\n loss 1.17 val_acc 0.52\n";
 
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (metric, whole) = match arguments.get(1) {
         Some(metric) => (metric.clone(), ReportReader::new(MetricSource::parse(metric)?, 0).read_all(&text)),
-        None => guess(&text)
+        None => guess_metric(&text)
             .map(|guess| (guess.source, guess.whole))
             .ok_or("no metric was found. Pass its name after the log")?,
     };

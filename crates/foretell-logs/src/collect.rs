@@ -5,8 +5,8 @@ use crate::error::Error;
 use crate::names::is_repetition_group;
 use crate::note::{Note, NoteTopic};
 use crate::options::ReadOptions;
-use crate::raw::{Raw, RawRun};
-use crate::recorded::Recorded;
+use crate::raw::{RawRun, RawRuns};
+use crate::recorded::RecordedSet;
 use crate::repeats::{repeats, varies};
 use crate::table::{count, list};
 use foretell::{Curve, Direction, FeatureGroup, Metric, Run, Value, direction_of};
@@ -15,11 +15,11 @@ use std::path::Path;
 
 /// Judges the columns of `raw` and turns its curves.
 pub(crate) fn collect(
-    mut raw: Raw,
+    mut raw: RawRuns,
     name: String,
     file: &Path,
     options: &ReadOptions,
-) -> Result<Recorded, Error> {
+) -> Result<RecordedSet, Error> {
     if raw.runs.is_empty() {
         return Err(Error::NoRuns { file: file.to_owned() });
     }
@@ -39,7 +39,7 @@ pub(crate) fn collect(
     let (target, other_metrics, declared_direction) = (raw.target, raw.others, raw.direction);
     raw.notes.clear();
     let configurations = RecordedConfigurations { raw, options: options.clone() };
-    let recorded = Recorded {
+    let recorded = RecordedSet {
         name,
         runs,
         metric,
@@ -59,7 +59,7 @@ pub(crate) fn collect(
 
 /// The option, else the file's own word, else the metric's name, else the data: most runs improve, so if more than
 /// half of the curves end below their start, lower is better.
-fn direction(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> Direction {
+fn direction(raw: &RawRuns, options: &ReadOptions, notes: &mut Vec<Note>) -> Direction {
     if let Some(direction) = options.direction {
         return direction;
     }
@@ -68,7 +68,7 @@ fn direction(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> Directi
         (None, Some(named)) => (named, "by its name".to_owned()),
         (None, None) => direction_of_data(&raw.runs),
     };
-    let text = format!("metric `{}`: {} is better ({ground})", raw.metric, direction.better());
+    let text = format!("metric `{}`: {} is better ({ground})", raw.metric, direction.better_word());
     notes.push(Note::new(NoteTopic::Direction, text));
     direction
 }
@@ -89,7 +89,7 @@ fn direction_of_data(runs: &[RawRun]) -> (Direction, String) {
 
 /// The value of the grouping column for each run.
 fn declared_groups(
-    raw: &Raw,
+    raw: &RawRuns,
     file: &Path,
     options: &ReadOptions,
     notes: &mut Vec<Note>,
@@ -121,7 +121,7 @@ fn declared_groups(
 
 /// The runs; their curves are taken out of `raw`, so that they are not in memory twice.
 fn runs(
-    raw: &mut Raw,
+    raw: &mut RawRuns,
     direction: Direction,
     groups: &BTreeMap<String, FeatureGroup>,
     file: &Path,

@@ -3,25 +3,29 @@
 use crate::names::{is_label, is_outcome};
 use crate::note::{Note, NoteTopic};
 use crate::options::ReadOptions;
-use crate::raw::{Raw, RawRun};
-use crate::table::{count, list, shortened};
-use foretell::{Columns, Configuration, LayerSequence, Value};
+use crate::raw::{RawRun, RawRuns};
+use crate::table::{count, list, truncate_text};
+use foretell::{ColumnDeclarations, Configuration, LayerSequence, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The configurations of the runs of a file as they stand there, and how their columns are judged.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RecordedConfigurations {
     /// Without curves and notes.
-    pub(crate) raw: Raw,
+    pub(crate) raw: RawRuns,
     pub(crate) options: ReadOptions,
 }
 
 impl RecordedConfigurations {
     /// The columns that are features, by the runs `indices` alone.
-    pub(crate) fn features_by_runs(&self, indices: &[usize]) -> Columns {
+    pub(crate) fn features_by_runs(&self, indices: &[usize]) -> ColumnDeclarations {
         let runs = indices.iter().map(|&at| self.raw.runs[at].clone()).collect();
         let (id_column, joined) = (self.raw.id_column.clone(), self.raw.joined.clone());
-        feature_columns(&Raw { runs, id_column, joined, ..Raw::default() }, &self.options, &mut Vec::new())
+        feature_columns(
+            &RawRuns { runs, id_column, joined, ..RawRuns::default() },
+            &self.options,
+            &mut Vec::new(),
+        )
     }
 
     /// The configuration of run `at` in the columns that `holds` is true for.
@@ -49,7 +53,7 @@ impl RecordedConfigurations {
     }
 }
 
-pub(crate) fn column_names(raw: &Raw) -> BTreeSet<&str> {
+pub(crate) fn column_names(raw: &RawRuns) -> BTreeSet<&str> {
     raw.runs.iter().flat_map(|run| run.configuration.keys().map(String::as_str)).collect()
 }
 
@@ -65,7 +69,11 @@ enum ColumnFate {
 }
 
 /// The columns that are features, with their groups; notes record the fate of the others.
-pub(crate) fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> Columns {
+pub(crate) fn feature_columns(
+    raw: &RawRuns,
+    options: &ReadOptions,
+    notes: &mut Vec<Note>,
+) -> ColumnDeclarations {
     let mut groups = BTreeMap::new();
     let mut fates: BTreeMap<ColumnFate, Vec<&str>> = BTreeMap::new();
     for name in column_names(raw) {
@@ -77,7 +85,7 @@ pub(crate) fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<
             if !is_label(name) || options.include.iter().any(|entry| entry == name) {
                 note_categories(name, &cells, raw, notes);
             }
-            groups.insert(name.to_owned(), options.columns.group(name, sequences));
+            groups.insert(name.to_owned(), options.columns.feature_group(name, sequences));
         }
         fates.entry(fate).or_default().push(name);
     }
@@ -86,10 +94,10 @@ pub(crate) fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<
     note_unknown(&options.include, "include", raw, notes);
     note_unknown(options.columns.groups.keys(), "put into a feature group", raw, notes);
     note_unknown(options.columns.scales.keys(), "put on a scale", raw, notes);
-    Columns { groups, scales: options.columns.scales.clone() }
+    ColumnDeclarations { groups, scales: options.columns.scales.clone() }
 }
 
-fn fate(name: &str, cells: &ColumnCells<'_>, raw: &Raw, options: &ReadOptions) -> ColumnFate {
+fn fate(name: &str, cells: &ColumnCells<'_>, raw: &RawRuns, options: &ReadOptions) -> ColumnFate {
     if options.exclude.iter().any(|entry| entry == name) {
         ColumnFate::Asked
     } else {
@@ -97,7 +105,12 @@ fn fate(name: &str, cells: &ColumnCells<'_>, raw: &Raw, options: &ReadOptions) -
     }
 }
 
-fn fate_unless_excluded(name: &str, cells: &ColumnCells<'_>, raw: &Raw, options: &ReadOptions) -> ColumnFate {
+fn fate_unless_excluded(
+    name: &str,
+    cells: &ColumnCells<'_>,
+    raw: &RawRuns,
+    options: &ReadOptions,
+) -> ColumnFate {
     let named = |list: &[String]| list.iter().any(|entry| entry == name);
     if options.keep_all_columns || named(&options.include) {
         ColumnFate::Feature
@@ -121,7 +134,11 @@ fn fate_unless_excluded(name: &str, cells: &ColumnCells<'_>, raw: &Raw, options:
 /// one of them.
 ///
 /// Leaving a column out of the features does not make runs the same.
-pub(crate) fn configurations(raw: &Raw, columns: &Columns, options: &ReadOptions) -> Vec<Configuration> {
+pub(crate) fn configurations(
+    raw: &RawRuns,
+    columns: &ColumnDeclarations,
+    options: &ReadOptions,
+) -> Vec<Configuration> {
     let mut names: BTreeSet<&str> = columns.groups.keys().map(String::as_str).collect();
     names.extend(column_names(raw).into_iter().filter(|name| {
         options.exclude.iter().any(|entry| entry == name)
@@ -132,15 +149,15 @@ pub(crate) fn configurations(raw: &Raw, columns: &Columns, options: &ReadOptions
     let configuration_of = |run: &RawRun| {
         let known =
             names.iter().filter_map(|&name| Some((name.to_owned(), run.configuration.get(name)?.clone())));
-        let id = id.zip(run.id.as_deref()).map(|(name, id)| (name.to_owned(), Value::of_cell(id)));
+        let id = id.zip(run.id.as_deref()).map(|(name, id)| (name.to_owned(), Value::from_cell(id)));
         known.chain(id).collect()
     };
     raw.runs.iter().map(configuration_of).collect()
 }
 
 /// Whether the ids are numbers, not all of them whole: names are words or counted.
-fn ids_are_settings(raw: &Raw) -> bool {
-    let id = |run: &RawRun| run.id.as_deref().and_then(|id| Value::of_cell(id).number());
+fn ids_are_settings(raw: &RawRuns) -> bool {
+    let id = |run: &RawRun| run.id.as_deref().and_then(|id| Value::from_cell(id).as_number());
     let numbers: Option<Vec<f64>> = raw.runs.iter().map(id).collect();
     numbers.is_some_and(|numbers| numbers.iter().any(|number| number.fract().abs() > 0.0))
 }
@@ -168,7 +185,7 @@ fn note_fates(fates: &BTreeMap<ColumnFate, Vec<&str>>, notes: &mut Vec<Note>) {
 fn note_unknown<'a>(
     named: impl IntoIterator<Item = &'a String>,
     option: &str,
-    raw: &Raw,
+    raw: &RawRuns,
     notes: &mut Vec<Note>,
 ) {
     let columns = column_names(raw);
@@ -181,7 +198,7 @@ fn note_unknown<'a>(
 
 /// Whether the column is in layer notation; notes how many of its texts can be read.
 fn note_sequences(name: &str, cells: &ColumnCells<'_>, notes: &mut Vec<Note>) -> bool {
-    let texts = cells.0.iter().filter_map(|value| value.text());
+    let texts = cells.0.iter().filter_map(|value| value.as_text());
     let (mut read, mut all) = (0, 0);
     for text in texts {
         all += 1;
@@ -195,16 +212,16 @@ fn note_sequences(name: &str, cells: &ColumnCells<'_>, notes: &mut Vec<Note>) ->
 }
 
 /// Notes the texts that make categories of a column whose values are numbers in at least two cases and at least half of all.
-fn note_categories(name: &str, cells: &ColumnCells<'_>, raw: &Raw, notes: &mut Vec<Note>) {
-    let numbers = cells.0.iter().filter(|value| value.number().is_some()).count();
+fn note_categories(name: &str, cells: &ColumnCells<'_>, raw: &RawRuns, notes: &mut Vec<Note>) {
+    let numbers = cells.0.iter().filter(|value| value.as_number().is_some()).count();
     let texts: Vec<(&RawRun, &str)> =
-        raw.runs.iter().zip(&cells.0).filter_map(|(run, value)| Some((run, value.text()?))).collect();
+        raw.runs.iter().zip(&cells.0).filter_map(|(run, value)| Some((run, value.as_text()?))).collect();
     let Some((run, text)) = texts.first().filter(|_| numbers >= texts.len().max(2)) else { return };
     let place = match &run.id {
         Some(id) if raw.joined.contains(name) => format!("run `{id}`"),
         _ => format!("line {}", run.line),
     };
-    let text = shortened(text);
+    let text = truncate_text(text);
     let said = match texts.len() {
         1 => format!("the string `{text}` ({place})"),
         more => format!("{more} strings, the first `{text}` ({place})"),
@@ -223,7 +240,7 @@ fn is_sequence(text: &str) -> bool {
 struct ColumnCells<'a>(Vec<&'a Value>);
 
 impl<'a> ColumnCells<'a> {
-    fn in_column(raw: &'a Raw, name: &str) -> Self {
+    fn in_column(raw: &'a RawRuns, name: &str) -> Self {
         Self(raw.runs.iter().map(|run| run.configuration.get(name).unwrap_or(&Value::Missing)).collect())
     }
 
@@ -232,13 +249,13 @@ impl<'a> ColumnCells<'a> {
     }
 
     fn numeric(&self) -> bool {
-        self.0.iter().all(|value| value.text().is_none())
+        self.0.iter().all(|value| value.as_text().is_none())
     }
 
     /// Ten texts or more, no two of them alike and none in layer notation: a name, not a category.
     fn is_unique_text(&self) -> bool {
         let mut seen = HashSet::new();
-        let mut texts = self.0.iter().filter_map(|value| value.text());
+        let mut texts = self.0.iter().filter_map(|value| value.as_text());
         texts.all(|text| seen.insert(text) && !is_sequence(text)) && seen.len() >= 10
     }
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 /// Parses `text`; bare `NaN`, `Infinity` and `-Infinity` become texts of that name, which [`number`] reads.
 pub(crate) fn parse(text: &str) -> Option<Json> {
     let text = requote_python_dict(text);
-    serde_json::from_str(&text).ok().or_else(|| serde_json::from_str(&quoted(&text)?).ok())
+    serde_json::from_str(&text).ok().or_else(|| serde_json::from_str(&quote_special_numbers(&text)?).ok())
 }
 
 /// The text of a dictionary that Python printed, in the quotes of JSON; other text as it is.
@@ -36,7 +36,7 @@ pub(crate) fn finite_only(text: &str) -> Option<String> {
 }
 
 /// The text with `NaN`, `Infinity` and `-Infinity` in quotation marks, as strings; `None` if it has none.
-fn quoted(text: &str) -> Option<String> {
+fn quote_special_numbers(text: &str) -> Option<String> {
     replace_special_numbers(text, |word| format!("\"{word}\""))
 }
 

@@ -2,11 +2,11 @@
 
 use crate::error::Error;
 use crate::note::{Note, NoteTopic};
-use crate::old::{self, Ended};
+use crate::old::{self, RunEnd};
 use crate::options::ReadOptions;
-use crate::raw::{Raw, RawRun};
-use crate::recorded::Recorded;
-use crate::source::Source;
+use crate::raw::{RawRun, RawRuns};
+use crate::recorded::RecordedSet;
+use crate::source::TextSource;
 use foretell::{Configuration, Direction, Metric, Run, Value};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -27,13 +27,13 @@ struct RunLine<'a> {
     values: Vec<Option<f64>>,
     steps: Vec<f64>,
     #[serde(skip_serializing_if = "is_unknown")]
-    ended: Ended,
+    ended: RunEnd,
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<f64>,
 }
 
-fn is_unknown(ended: &Ended) -> bool {
-    *ended == Ended::Unknown
+fn is_unknown(ended: &RunEnd) -> bool {
+    *ended == RunEnd::Unknown
 }
 
 /// Writes one JSON object per run, each on one line: `{"id", "metric", "direction", "configuration", "values",
@@ -62,21 +62,21 @@ pub fn write_json_lines<'a>(
     runs: impl IntoIterator<Item = &'a Run>,
     metric: &Metric,
 ) -> io::Result<()> {
-    write_lines(writer, runs.into_iter().map(|run| (run, Ended::Unknown, None)), metric)
+    write_lines(writer, runs.into_iter().map(|run| (run, RunEnd::Unknown, None)), metric)
 }
 
 /// Like [`write_json_lines`], with the end of each run and the duration of a unit of its resource: `"ended"` and `"seconds"`.
 ///
 /// # Errors
 /// As [`write_json_lines`].
-pub fn write_recorded(writer: impl Write, recorded: &Recorded) -> io::Result<()> {
+pub fn write_recorded(writer: impl Write, recorded: &RecordedSet) -> io::Result<()> {
     let runs = recorded.runs.iter().zip(&recorded.ended).zip(&recorded.seconds);
     write_lines(writer, runs.map(|((run, &ended), &seconds)| (run, ended, seconds)), &recorded.metric)
 }
 
 fn write_lines<'a>(
     mut writer: impl Write,
-    runs: impl Iterator<Item = (&'a Run, Ended, Option<f64>)>,
+    runs: impl Iterator<Item = (&'a Run, RunEnd, Option<f64>)>,
     metric: &Metric,
 ) -> io::Result<()> {
     let Metric { name: metric, direction, .. } = metric;
@@ -91,8 +91,8 @@ fn write_lines<'a>(
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
         let finite = curve.steps().iter().zip(curve.scores());
-        let finite = finite.map(|(&step, &score)| (step, Some(direction.value(score))));
-        let lost = curve.gaps().iter().copied().chain(curve.diverged_at()).map(|step| (step, None));
+        let finite = finite.map(|(&step, &score)| (step, Some(direction.to_value(score))));
+        let lost = curve.gap_starts().iter().copied().chain(curve.diverged_at()).map(|step| (step, None));
         let mut points: Vec<(f64, Option<f64>)> = finite.chain(lost).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (steps, values) = points.into_iter().unzip();
@@ -106,7 +106,7 @@ fn write_lines<'a>(
 
 /// Reads one object per line and skips empty lines. If the file does not name its metric, the metric is the one asked for. Where a
 /// metric or a direction is asked for, and some lines have it, lines that name another one are set aside.
-pub(crate) fn read(source: Source, asked: &ReadOptions) -> Result<Raw, Error> {
+pub(crate) fn read(source: TextSource, asked: &ReadOptions) -> Result<RawRuns, Error> {
     let (file, gzip) = (source.file().to_owned(), source.is_gzip());
     let mut reader = source.into_reader();
     let mut lines = RunLines {
@@ -117,7 +117,7 @@ pub(crate) fn read(source: Source, asked: &ReadOptions) -> Result<Raw, Error> {
         line: 0,
         first: HashMap::new(),
         unknown: BTreeSet::new(),
-        raw: Raw::default(),
+        raw: RawRuns::default(),
     };
     let mut bytes = Vec::new();
     loop {
@@ -144,7 +144,7 @@ struct RunLines<'a> {
     line: u64,
     first: HashMap<String, u64>,
     unknown: BTreeSet<String>,
-    raw: Raw,
+    raw: RawRuns,
 }
 
 impl RunLines<'_> {
@@ -170,7 +170,7 @@ impl RunLines<'_> {
             values: self
                 .read_numbers(&object, "values")?
                 .ok_or_else(|| self.line_error("the field `values` is missing"))?,
-            ended: self.ended(&object)?,
+            ended: self.read_end(&object)?,
             seconds: object.get("seconds").and_then(Json::as_f64),
             ..RawRun::default()
         };
@@ -263,9 +263,9 @@ impl RunLines<'_> {
         }
     }
 
-    fn ended(&self, object: &Map<String, Json>) -> Result<Ended, Error> {
+    fn read_end(&self, object: &Map<String, Json>) -> Result<RunEnd, Error> {
         match object.get("ended") {
-            None | Some(Json::Null) => Ok(Ended::Unknown),
+            None | Some(Json::Null) => Ok(RunEnd::Unknown),
             Some(word) => serde_json::from_value(word.clone()).map_err(|_| {
                 let known = "finished, failed, pruned, stopped, interrupted, partial or running";
                 self.line_error(format!("`ended` is {word}, not {known}"))
@@ -309,7 +309,7 @@ impl RunLines<'_> {
         list.iter().enumerate().map(number).collect::<Result<_, _>>().map(Some)
     }
 
-    fn finish(mut self) -> Result<Raw, Error> {
+    fn finish(mut self) -> Result<RawRuns, Error> {
         let metric = self.metric.unwrap_or_else(|| "value".to_owned());
         if !self.aside.is_empty() {
             let others = self.aside.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -325,13 +325,13 @@ impl RunLines<'_> {
         }
         // without its beginning, a curve cannot be compared with others
         let all = self.raw.runs.len();
-        self.raw.runs.retain(|run| run.ended != Ended::Partial);
+        self.raw.runs.retain(|run| run.ended != RunEnd::Partial);
         let partial = all - self.raw.runs.len();
         if partial > 0 {
             let text = format!("runs left out because their beginning is not recorded: {partial}");
             self.raw.notes.push(Note::new(NoteTopic::Removed, text));
         }
-        if self.raw.runs.iter().any(|run| run.ended != Ended::Unknown) {
+        if self.raw.runs.iter().any(|run| run.ended != RunEnd::Unknown) {
             self.raw.target = old::common_end(&self.raw.runs);
         }
         self.raw.metric = metric;

@@ -36,12 +36,12 @@ pub use locate::printed_logs_below;
 pub use names::{is_same_metric, prominence};
 pub use note::{Note, NoteTopic};
 pub use old::{
-    Ended, Format, ImportManifest, LeftOut, MetricFound, Progress, RunFound, Survey, configuration_nearby,
-    survey,
+    ImportManifest, LeftOut, LogFormat, LogSurvey, MetricFound, ReadProgress, RunEnd, RunFound,
+    configuration_nearby, survey_logs,
 };
 pub use options::{EmptyEnds, ReadOptions};
-pub use parquet::{Values, write_parquet};
-pub use read::{is_log, is_table, read, read_watched, recorded, update_logs};
-pub use recorded::Recorded;
-pub use source::Limits;
-pub use yaml::{YamlContent, YamlNode, yaml_documents};
+pub use parquet::{ColumnValues, write_parquet};
+pub use read::{is_table_file, is_tool_log, read_runs, read_with_progress, recorded_from_runs, update_logs};
+pub use recorded::RecordedSet;
+pub use source::FileLimits;
+pub use yaml::{YamlContent, YamlNode, parse_yaml_documents};

@@ -5,16 +5,16 @@ use crate::locate::configurations_nearby;
 use crate::names::{id_rank, is_index, is_label, is_metric, is_one_run, is_outcome, metric_rank, step_rank};
 use crate::note::{Note, NoteTopic};
 use crate::options::ReadOptions;
-use crate::raw::{Ends, Raw, RawRun};
-use crate::source::Source;
-use crate::table::{Table, cell_value, count, list, shortened};
+use crate::raw::{EmptyEndCounts, RawRun, RawRuns};
+use crate::source::TextSource;
+use crate::table::{CsvTable, cell_value, count, list, truncate_text};
 use crate::wide::configuration;
 use foretell::{Configuration, Value};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 /// Reads a long table, and joins the configurations that belong to it.
-pub(crate) fn read(mut table: Table, options: &ReadOptions) -> Result<Raw, Error> {
+pub(crate) fn read(mut table: CsvTable, options: &ReadOptions) -> Result<RawRuns, Error> {
     let columns = ColumnRoles::find(&table, options)?;
     let mut rows = RowCollector::new(columns);
     while table.advance()? {
@@ -31,7 +31,7 @@ pub(crate) fn read(mut table: Table, options: &ReadOptions) -> Result<Raw, Error
 
 /// Whether the rows of a table with a column of steps and numbered columns are steps of runs: the steps increase from row to row, or, where a
 /// column names the runs, runs have several rows. Otherwise each row is a run, and the column of steps is a setting of it.
-pub(crate) fn counts_steps(mut table: Table, options: &ReadOptions) -> Result<bool, Error> {
+pub(crate) fn counts_steps(mut table: CsvTable, options: &ReadOptions) -> Result<bool, Error> {
     let id = match &options.id_column {
         Some(name) => Some(table.column(name, "id column")?),
         None => best_ranked_column(&table, id_rank),
@@ -65,7 +65,7 @@ struct ColumnRoles {
 }
 
 impl ColumnRoles {
-    fn find(table: &Table, options: &ReadOptions) -> Result<Self, Error> {
+    fn find(table: &CsvTable, options: &ReadOptions) -> Result<Self, Error> {
         let id = match &options.id_column {
             Some(name) => Some(table.column(name, "id column")?),
             None => best_ranked_column(table, id_rank),
@@ -93,7 +93,7 @@ impl ColumnRoles {
         let id = id.filter(|at| options.id_column.is_some() || !is_tag(at));
         let rest: Vec<usize> =
             (0..table.headers().len()).filter(|&at| Some(at) != step && Some(at) != id).collect();
-        if let Some((tag, value)) = tagged(table, &rest) {
+        if let Some((tag, value)) = tag_columns(table, &rest) {
             let tag = Some((tag, choose_tagged_metric(table.again()?, tag, options.metric.as_deref())?));
             return Ok(Self { id, step, metric: value, others: Vec::new(), tag });
         }
@@ -104,7 +104,7 @@ impl ColumnRoles {
 }
 
 /// The columns with the names and the values of metrics, in a table with a row per metric and step: `tag,step,value`.
-fn tagged(table: &Table, rest: &[usize]) -> Option<(usize, usize)> {
+fn tag_columns(table: &CsvTable, rest: &[usize]) -> Option<(usize, usize)> {
     const TAG_COLUMN_NAMES: [&str; 6] = ["tag", "metric", "metric_name", "name", "key", "variable"];
     let headers = table.headers();
     let named = |names: &[&str]| {
@@ -116,7 +116,7 @@ fn tagged(table: &Table, rest: &[usize]) -> Option<(usize, usize)> {
 }
 
 /// The metric that was asked for, or else the best by its name, among the cells of the column `tag`.
-fn choose_tagged_metric(mut table: Table, tag: usize, asked: Option<&str>) -> Result<String, Error> {
+fn choose_tagged_metric(mut table: CsvTable, tag: usize, asked: Option<&str>) -> Result<String, Error> {
     let mut names = BTreeSet::new();
     while table.advance()? {
         names.insert(table.text(tag)?.to_owned());
@@ -140,18 +140,18 @@ fn choose_tagged_metric(mut table: Table, tag: usize, asked: Option<&str>) -> Re
 }
 
 /// The first column, if it has no name and the others are metrics: pandas' index, which counts epochs.
-fn index_column(table: &Table) -> Option<usize> {
+fn index_column(table: &CsvTable) -> Option<usize> {
     let headers = table.headers();
     (headers.first().is_some_and(|name| is_index(name)) && is_one_run(headers)).then_some(0)
 }
 
-fn best_ranked_column(table: &Table, rank: fn(&str) -> Option<usize>) -> Option<usize> {
+fn best_ranked_column(table: &CsvTable, rank: fn(&str) -> Option<usize>) -> Option<usize> {
     let ranked = table.headers().iter().enumerate().filter_map(|(at, name)| Some((rank(name)?, at)));
     ranked.min().map(|(_, at)| at)
 }
 
 /// The metric that was asked for, else the best by name, else the only column that is left.
-fn metric_column(table: &Table, rest: &[usize], asked: Option<&str>) -> Result<usize, Error> {
+fn metric_column(table: &CsvTable, rest: &[usize], asked: Option<&str>) -> Result<usize, Error> {
     let name = |at: usize| table.headers()[at].as_str();
     let metrics: Vec<usize> = rest.iter().copied().filter(|&at| is_metric(name(at))).collect();
     let candidates = || list(if metrics.is_empty() { rest } else { &metrics }.iter().map(|&at| name(at)));
@@ -202,7 +202,7 @@ impl RowCollector {
         Self { columns, places: HashMap::new(), runs: Vec::new(), count: 0 }
     }
 
-    fn add(&mut self, table: &Table) -> Result<(), Error> {
+    fn add(&mut self, table: &CsvTable) -> Result<(), Error> {
         if let Some((tag, name)) = &self.columns.tag
             && table.text(*tag)? != name
         {
@@ -227,7 +227,7 @@ impl RowCollector {
     }
 
     /// The run of this row; a new one if its id was not seen before.
-    fn place(&mut self, table: &Table) -> Result<usize, Error> {
+    fn place(&mut self, table: &CsvTable) -> Result<usize, Error> {
         let id = match self.columns.id {
             Some(column) => read_id(table, column)?,
             None => String::new(),
@@ -248,13 +248,13 @@ impl RowCollector {
         Ok(place)
     }
 
-    fn finish(mut self, table: &Table, options: &ReadOptions) -> Result<Raw, Error> {
+    fn finish(mut self, table: &CsvTable, options: &ReadOptions) -> Result<RawRuns, Error> {
         let name = |at: usize| table.headers()[at].clone();
         let tagged = self.columns.tag.as_ref().map(|(_, name)| name.clone());
         let metric = tagged.unwrap_or_else(|| name(self.columns.metric));
-        let mut raw = Raw { metric, id_column: self.columns.id.map(name), ..Raw::default() };
+        let mut raw = RawRuns { metric, id_column: self.columns.id.map(name), ..RawRuns::default() };
         self.note_columns(&mut raw, table, options)?;
-        let (mut repeated, mut ends) = (0, Ends::default());
+        let (mut repeated, mut ends) = (0, EmptyEndCounts::default());
         for run in self.runs {
             let id = run.id.clone().unwrap_or_else(|| crate::locate::set_name(table.file()));
             let (points, same) = sort_and_merge(run.points, &id, table.file())?;
@@ -274,12 +274,19 @@ impl RowCollector {
     }
 
     /// Takes the columns that are series out of the configurations, with a note.
-    fn note_columns(&mut self, raw: &mut Raw, table: &Table, options: &ReadOptions) -> Result<(), Error> {
+    fn note_columns(
+        &mut self,
+        raw: &mut RawRuns,
+        table: &CsvTable,
+        options: &ReadOptions,
+    ) -> Result<(), Error> {
         let mut left_out = Vec::new();
         for (column, &at) in self.columns.others.iter().enumerate() {
             let name = &table.headers()[at];
-            let text =
-                self.runs.iter().any(|run| run.configuration.get(name).is_some_and(|v| v.text().is_some()));
+            let text = self
+                .runs
+                .iter()
+                .any(|run| run.configuration.get(name).is_some_and(|v| v.as_text().is_some()));
             let series = is_metric(name) && !text;
             let varying = self.runs.iter().filter(|run| run.departures[column].is_some()).count();
             if !series && self.is_setting_of_most(column, name, varying) {
@@ -332,7 +339,7 @@ impl RowCollector {
     }
 
     /// The note on a setting that varies within some runs; an error if they are a tenth at most: that is a slip of the pen.
-    fn departure(&self, column: usize, varying: usize, table: &Table) -> Result<String, Error> {
+    fn departure(&self, column: usize, varying: usize, table: &CsvTable) -> Result<String, Error> {
         let departed = self.runs.iter().find_map(|run| Some((run, run.departures[column].as_ref()?)));
         let (run, (line, cell)) = departed.expect("only asked for columns that vary within a run");
         let (first, second, first_line) = (display_cell(&run.first[column]), display_cell(cell), run.line);
@@ -359,11 +366,11 @@ fn is_same_cell(a: &[u8], b: &[u8]) -> bool {
 /// A cell as messages have it.
 fn display_cell(cell: &[u8]) -> String {
     let text = String::from_utf8_lossy(cell.trim_ascii());
-    if text.is_empty() { "empty".to_owned() } else { shortened(&text) }
+    if text.is_empty() { "empty".to_owned() } else { truncate_text(&text) }
 }
 
 /// The id in `column`, which must not be empty; `1.0` is `1`.
-fn read_id(table: &Table, column: usize) -> Result<String, Error> {
+fn read_id(table: &CsvTable, column: usize) -> Result<String, Error> {
     let id = table.text(column)?;
     if id.is_empty() {
         let (file, column) = (table.file().to_owned(), table.headers()[column].clone());
@@ -404,12 +411,12 @@ fn same(a: f64, b: f64) -> bool {
 
 /// Adds the configurations of a second table, one row per run, to the runs of `curves` with the same id.
 fn join_configurations(
-    raw: &mut Raw,
+    raw: &mut RawRuns,
     curves: &Path,
     file: &Path,
     options: &ReadOptions,
 ) -> Result<(), Error> {
-    let mut table = Table::open(Source::open(file, options.limits)?)?;
+    let mut table = CsvTable::open(TextSource::open(file, options.limits)?)?;
     let name = raw.id_column.clone().unwrap_or_default();
     let id = table.column(&name, "id column")?;
     let known: Vec<usize> = (0..table.headers().len()).filter(|&at| at != id).collect();
@@ -438,7 +445,7 @@ fn join_configurations(
 /// Checks that a `column` of both files says the same of each run in both, unless it is none that is looked at. Else the line
 /// of the second file, the column, the run and the two values.
 fn check_agreement(
-    raw: &Raw,
+    raw: &RawRuns,
     curves: &Path,
     column: &str,
     found: &HashMap<String, (u64, Configuration)>,
@@ -469,8 +476,8 @@ fn check_agreement(
 }
 
 fn assign_configurations(
-    raw: &mut Raw,
-    table: &Table,
+    raw: &mut RawRuns,
+    table: &CsvTable,
     known: &[usize],
     found: &HashMap<String, (u64, Configuration)>,
 ) {

@@ -1,6 +1,6 @@
 //! Kinds of columns by their names: metric, step, id, outcome, label.
 
-use crate::printed::{Stage, stage, staged};
+use crate::printed::{Stage, split_stage, stage};
 use foretell::{Direction, direction_of, words_of_name as words};
 
 const STEP_NAMES: &str = "epoch step total_timesteps iteration global_step _step iter epochs steps iterations update checkpoint budget \
@@ -44,7 +44,7 @@ pub(crate) fn is_metric(name: &str) -> bool {
 /// assert!(!is_same_metric("Train Loss", "Val Loss") && !is_same_metric("val_acc", "val_loss"));
 /// ```
 pub fn is_same_metric(one: &str, other: &str) -> bool {
-    let ((words, stage), (others, other_stage)) = (staged(one), staged(other));
+    let ((words, stage), (others, other_stage)) = (split_stage(one), split_stage(other));
     (words == others || !is_metric(one) || !is_metric(other))
         && (stage == other_stage || stage.is_none() || other_stage.is_none())
 }

@@ -2,14 +2,14 @@
 
 /// The meaning of a comma inside a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Comma {
+pub(crate) enum CommaMeaning {
     /// `0,532` is 0.532.
     Decimal,
     /// `12,106` is 12106.
     Thousands,
 }
 
-impl Comma {
+impl CommaMeaning {
     /// The meaning that one cell leaves no doubt of; `None` for `12,106`, which can be both, and for cells without a comma.
     pub(crate) fn in_cell(cell: &str) -> Option<Self> {
         let cell = cell.strip_suffix('%').map_or(cell, str::trim_end);
@@ -28,10 +28,10 @@ impl Comma {
 }
 
 /// The number that `text` writes.
-pub(crate) fn number_of(text: &str, comma: Comma) -> Option<f64> {
+pub(crate) fn number_of(text: &str, comma: CommaMeaning) -> Option<f64> {
     match comma {
-        Comma::Decimal => text.replacen(',', ".", 1).parse().ok(),
-        Comma::Thousands => text.replace(',', "").parse().ok(),
+        CommaMeaning::Decimal => text.replacen(',', ".", 1).parse().ok(),
+        CommaMeaning::Thousands => text.replace(',', "").parse().ok(),
     }
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn is_doubtful(names: &[&str]) -> bool {
 pub(crate) fn is_decimal(text: &str) -> bool {
     let is_number =
         text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && text.parse::<f64>().is_ok();
-    is_number && text.contains(['.', 'e', 'E']) || Comma::in_cell(text) == Some(Comma::Decimal)
+    is_number && text.contains(['.', 'e', 'E']) || CommaMeaning::in_cell(text) == Some(CommaMeaning::Decimal)
 }
 
 /// Whether a decimal number is one of the words of a longer text. W&B's names of runs may have some.
@@ -80,28 +80,28 @@ fn has_clock_time(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Comma, is_doubtful, is_heading, number_of};
+    use super::{CommaMeaning, is_doubtful, is_heading, number_of};
 
     #[test]
     fn a_comma_is_decimal_or_of_thousands_where_one_cell_tells() {
         let cases = [
-            ("0,532", Some(Comma::Decimal)),
-            ("12,5", Some(Comma::Decimal)),
-            ("51,06 %", Some(Comma::Decimal)),
-            ("1,5e-3", Some(Comma::Decimal)),
-            ("1234,567", Some(Comma::Decimal)),
-            ("1,234.5", Some(Comma::Thousands)),
-            ("1,234,567", Some(Comma::Thousands)),
+            ("0,532", Some(CommaMeaning::Decimal)),
+            ("12,5", Some(CommaMeaning::Decimal)),
+            ("51,06 %", Some(CommaMeaning::Decimal)),
+            ("1,5e-3", Some(CommaMeaning::Decimal)),
+            ("1234,567", Some(CommaMeaning::Decimal)),
+            ("1,234.5", Some(CommaMeaning::Thousands)),
+            ("1,234,567", Some(CommaMeaning::Thousands)),
             ("12,106", None), // either
             ("12106", None),
             ("a,b", None),
             ("[1,2]", None),
         ];
         for (cell, expected) in cases {
-            assert_eq!(Comma::in_cell(cell), expected, "{cell}");
+            assert_eq!(CommaMeaning::in_cell(cell), expected, "{cell}");
         }
-        assert_eq!(number_of("-0,532", Comma::Decimal), Some(-0.532));
-        assert_eq!(number_of("1,234,567.5", Comma::Thousands), Some(1_234_567.5));
+        assert_eq!(number_of("-0,532", CommaMeaning::Decimal), Some(-0.532));
+        assert_eq!(number_of("1,234,567.5", CommaMeaning::Thousands), Some(1_234_567.5));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Options that describe a file whose names leave its content open.
 
-use crate::source::Limits;
-use foretell::{Columns, Direction};
+use crate::source::FileLimits;
+use foretell::{ColumnDeclarations, Direction};
 use std::path::PathBuf;
 
 /// The meaning of empty cells at the end of a run in a table.
@@ -41,9 +41,9 @@ impl EmptyEnds {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadOptions {
     /// How large lines and files may be.
-    pub limits: Limits,
+    pub limits: FileLimits,
     /// The tool that wrote the logs; `None`: recognized by their content.
-    pub format: Option<crate::Format>,
+    pub format: Option<crate::LogFormat>,
     /// The metric: a column of a long file, the prefix of a wide one (`acc` or `acc_`). Default: by name, see
     /// [`read`](crate::read()).
     pub metric: Option<String>,
@@ -61,7 +61,7 @@ pub struct ReadOptions {
     /// Columns to use as features, despite names of outcomes, labels or seeds.
     pub include: Vec<String>,
     /// The feature groups and scales of columns, instead of those inferred from names and values.
-    pub columns: Columns,
+    pub columns: ColumnDeclarations,
     /// The column whose equal values mark repetitions of one configuration. Default: `config_group`, if it is there.
     pub group_by: Option<String>,
     /// The meaning of empty cells at the end of a run.

@@ -1,7 +1,7 @@
 //! The common result of the readers of the three formats: runs as they stand in the file, before any is judged.
 
 use crate::note::{Note, NoteTopic};
-use crate::old::Ended;
+use crate::old::RunEnd;
 use crate::options::{EmptyEnds, ReadOptions};
 use foretell::{Configuration, Direction};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ pub(crate) struct RawRun {
     /// The most empty cells in a row inside the curve: not measured there.
     pub(crate) empty_inside: usize,
     /// How it ended.
-    pub(crate) ended: Ended,
+    pub(crate) ended: RunEnd,
     /// Seconds for one unit of the resource, where times were logged.
     pub(crate) seconds: Option<f64>,
 }
@@ -59,7 +59,7 @@ pub(crate) fn empty_between(runs: &[RawRun]) -> usize {
 
 /// A file as it stands.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Raw {
+pub(crate) struct RawRuns {
     /// The runs in the order of the file.
     pub(crate) runs: Vec<RawRun>,
     /// The metric's name.
@@ -75,14 +75,14 @@ pub(crate) struct Raw {
     /// How many other metrics are left out.
     pub(crate) others: usize,
     /// How many runs ended in which way.
-    pub(crate) ends: BTreeMap<Ended, usize>,
+    pub(crate) ends: BTreeMap<RunEnd, usize>,
     /// Notes on the reading so far.
     pub(crate) notes: Vec<Note>,
 }
 
-impl Raw {
+impl RawRuns {
     /// Notes how many runs end in empty cells, and the meaning given to these, unless the user set it.
-    pub(crate) fn note_empty_ends(&mut self, ends: Ends, options: &ReadOptions) {
+    pub(crate) fn note_empty_ends(&mut self, ends: EmptyEndCounts, options: &ReadOptions) {
         let taken = [
             (ends.diverged, "counted as diverged"),
             (ends.unmeasured, "treated as not measured there, instead of diverged"),
@@ -98,14 +98,14 @@ impl Raw {
 
 /// How many runs end in empty cells.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ends {
+pub(crate) struct EmptyEndCounts {
     /// Taken for diverged by these.
     pub(crate) diverged: usize,
     /// Taken to end before these, without having diverged.
     pub(crate) unmeasured: usize,
 }
 
-impl Ends {
+impl EmptyEndCounts {
     /// The number of cells of a run, in a `long` file or a wide one, that count: all if the empty ones at its end mean that it
     /// diverged, else those before them.
     ///

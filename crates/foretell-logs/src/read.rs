@@ -5,12 +5,12 @@ use crate::error::Error;
 use crate::locate::{locate, set_name};
 use crate::names::{id_rank, is_curve_prefix, is_one_run, step_rank};
 use crate::note::{Note, NoteTopic};
-use crate::old::{self, ImportManifest, Progress};
+use crate::old::{self, ImportManifest, ReadProgress};
 use crate::options::ReadOptions;
-use crate::raw::{Raw, RawRun};
-use crate::recorded::Recorded;
-use crate::source::{Kind, Source};
-use crate::table::{Table, list};
+use crate::raw::{RawRun, RawRuns};
+use crate::recorded::RecordedSet;
+use crate::source::{CurveFormat, TextSource};
+use crate::table::{CsvTable, list};
 use crate::{json_lines, long, wide};
 use foretell::{Metric, Run};
 use std::path::{Path, PathBuf};
@@ -43,27 +43,27 @@ use std::path::{Path, PathBuf};
 /// # std::fs::remove_file(&file)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, Error> {
-    read_watched(path, options, &mut |_| {})
+pub fn read_runs(path: &Path, options: &ReadOptions) -> Result<RecordedSet, Error> {
+    read_with_progress(path, options, &mut |_| {})
 }
 
 /// Like [`read()`]; `watch` receives the progress of reading a tool's logs.
 ///
 /// # Errors
 /// As [`read()`].
-pub fn read_watched(
+pub fn read_with_progress(
     path: &Path,
     options: &ReadOptions,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<Recorded, Error> {
+    watch: &mut dyn FnMut(ReadProgress),
+) -> Result<RecordedSet, Error> {
     if old::is_old(path, options)? {
         return Ok(update_logs(&[path.to_owned()], options, None, watch)?.0);
     }
     let (curves, others) = locate(path)?;
-    let mut source = Source::open(&curves, options.limits)?;
+    let mut source = TextSource::open(&curves, options.limits)?;
     let (raw, joined) = match source.kind()? {
-        Kind::JsonLines => (json_lines::read(source, options)?, false),
-        Kind::Csv => read_table(Table::open(source)?, options)?,
+        CurveFormat::JsonLines => (json_lines::read(source, options)?, false),
+        CurveFormat::Csv => read_table(CsvTable::open(source)?, options)?,
     };
     let mut recorded = collect(raw, set_name(&curves), &curves, options)?;
     if let Some(file) = options.configurations.as_ref().filter(|_| !joined) {
@@ -91,7 +91,7 @@ pub fn read_watched(
 ///
 /// # Errors
 /// [`Error`] if it cannot be read.
-pub fn is_log(path: &Path, options: &ReadOptions) -> Result<bool, Error> {
+pub fn is_tool_log(path: &Path, options: &ReadOptions) -> Result<bool, Error> {
     old::holds_logs(path, options)
 }
 
@@ -99,7 +99,7 @@ pub fn is_log(path: &Path, options: &ReadOptions) -> Result<bool, Error> {
 ///
 /// # Errors
 /// [`Error`] if it cannot be read.
-pub fn is_table(path: &Path) -> Result<bool, Error> {
+pub fn is_table_file(path: &Path) -> Result<bool, Error> {
     Ok(!path.is_dir() && old::is_table(path)?)
 }
 
@@ -107,24 +107,24 @@ pub fn is_table(path: &Path) -> Result<bool, Error> {
 ///
 /// # Errors
 /// [`Error`] if there are no runs.
-pub fn recorded(
+pub fn recorded_from_runs(
     runs: &[Run],
     metric: &Metric,
     path: &Path,
     options: &ReadOptions,
-) -> Result<Recorded, Error> {
+) -> Result<RecordedSet, Error> {
     let raw_run = |run: &Run| RawRun {
         id: Some(run.id.clone()),
         configuration: run.configuration.clone(),
         steps: run.curve.steps().to_vec(),
-        values: run.curve.scores().iter().map(|&score| metric.direction.value(score)).collect(),
+        values: run.curve.scores().iter().map(|&score| metric.direction.to_value(score)).collect(),
         ..RawRun::default()
     };
-    let raw = Raw {
+    let raw = RawRuns {
         runs: runs.iter().map(raw_run).collect(),
         metric: metric.name.clone(),
         direction: Some(metric.direction),
-        ..Raw::default()
+        ..RawRuns::default()
     };
     collect(raw, set_name(path), path, options)
 }
@@ -139,10 +139,10 @@ pub fn update_logs(
     paths: &[PathBuf],
     options: &ReadOptions,
     before: Option<(ImportManifest, &Path)>,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<(Recorded, ImportManifest), Error> {
+    watch: &mut dyn FnMut(ReadProgress),
+) -> Result<(RecordedSet, ImportManifest), Error> {
     let runs_of = |(manifest, kept): (ImportManifest, &Path)| {
-        let raw = json_lines::read(Source::open(kept, options.limits)?, &ReadOptions::default())?;
+        let raw = json_lines::read(TextSource::open(kept, options.limits)?, &ReadOptions::default())?;
         Ok::<_, Error>(old::EarlierImport { manifest, runs: raw.runs })
     };
     let (raw, manifest) = old::read(paths, options, before.map(runs_of).transpose()?, watch)?;
@@ -154,7 +154,7 @@ pub fn update_logs(
 ///
 /// A table is long if a step column is named. If there is one by its name, the table is long unless it has numbered columns and its rows do
 /// not count steps. A table of metrics alone is one run, with a row per epoch.
-fn read_table(table: Table, options: &ReadOptions) -> Result<(Raw, bool), Error> {
+fn read_table(table: CsvTable, options: &ReadOptions) -> Result<(RawRuns, bool), Error> {
     let headers = table.headers();
     let families = wide::families(headers);
     let family = wide::curve_family(&families, options.metric.as_deref());
@@ -172,7 +172,7 @@ fn read_table(table: Table, options: &ReadOptions) -> Result<(Raw, bool), Error>
     }
 }
 
-fn no_curves_error(table: &Table, families: &[wide::Family], options: &ReadOptions) -> Error {
+fn no_curves_error(table: &CsvTable, families: &[wide::ColumnFamily], options: &ReadOptions) -> Error {
     let file = table.file().to_owned();
     match &options.metric {
         Some(metric) if !families.is_empty() => Error::Metric {

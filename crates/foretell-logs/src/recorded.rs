@@ -2,14 +2,14 @@
 
 use crate::columns::RecordedConfigurations;
 use crate::note::{Note, NoteTopic};
-use crate::old::Ended;
-use foretell::evaluate::{Fold, Split};
-use foretell::{Columns, Configuration, Direction, HistoryError, HistoryOptions, Metric, Run};
+use crate::old::RunEnd;
+use foretell::evaluate::{EvaluationFold, RunSplit};
+use foretell::{ColumnDeclarations, Configuration, Direction, HistoryError, HistoryOptions, Metric, Run};
 use std::collections::BTreeMap;
 
 /// The runs of a file, with the data needed to use them without leaks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recorded {
+pub struct RecordedSet {
     /// The name of the set: the file's stem, or its folder's name for `curves.csv`.
     pub name: String,
     /// The runs, in the order of the file. A run may have no finite value at all: its curve is then empty.
@@ -19,7 +19,7 @@ pub struct Recorded {
     /// The direction that the logs themselves record.
     pub declared: Option<Direction>,
     /// The group of each configuration column that was kept, and the scales that were declared.
-    pub columns: Columns,
+    pub columns: ColumnDeclarations,
     /// For each run, the index of the first run it repeats (its own if none): same configuration, same value of
     /// the grouping column, or the same curve. A split must keep equal numbers on one side.
     pub repeats: Vec<usize>,
@@ -27,7 +27,7 @@ pub struct Recorded {
     /// only.
     pub empty_between: usize,
     /// The end of each run, as far as its log records it.
-    pub ended: Vec<Ended>,
+    pub ended: Vec<RunEnd>,
     /// Seconds that one unit of the resource took in each run, where its log has times.
     pub seconds: Vec<Option<f64>>,
     /// The step at which completed runs are compared, if the logs record how runs ended. `None` stands for the last step that at least
@@ -41,7 +41,7 @@ pub struct Recorded {
     pub(crate) configurations: RecordedConfigurations,
 }
 
-impl Recorded {
+impl RecordedSet {
     /// The runs that repeat none before them: the first of each number in [`Recorded::repeats`].
     ///
     /// The result contains no repeats, and its notes record how many were removed.
@@ -64,7 +64,7 @@ impl Recorded {
     /// The runs `indices` in this order, with the columns that a file of them alone would have: features, constants and names are
     /// judged again, by these runs and no others.
     #[must_use]
-    pub fn only(&self, indices: &[usize]) -> (Vec<Run>, Columns) {
+    pub fn only(&self, indices: &[usize]) -> (Vec<Run>, ColumnDeclarations) {
         let columns = self.configurations.features_by_runs(indices);
         let run = |&at: &usize| Run {
             configuration: self.configurations.configuration(at, |name| columns.groups.contains_key(name)),
@@ -76,7 +76,7 @@ impl Recorded {
     /// Run `at` with every column of the file, as [`ReadOptions::keep_all_columns`](crate::ReadOptions::keep_all_columns) gives
     /// it, as for a running run that is to be forecast.
     #[must_use]
-    pub fn whole(&self, at: usize) -> Run {
+    pub fn run_with_all_columns(&self, at: usize) -> Run {
         Run { configuration: self.configurations.configuration(at, |_| true), ..self.runs[at].clone() }
     }
 
@@ -85,15 +85,24 @@ impl Recorded {
     ///
     /// # Errors
     /// [`HistoryError`] if the training runs make no history.
-    pub fn fold(&self, split: &Split, options: &HistoryOptions) -> Result<Fold, HistoryError> {
+    pub fn fold_for_split(
+        &self,
+        split: &RunSplit,
+        options: &HistoryOptions,
+    ) -> Result<EvaluationFold, HistoryError> {
         let (finished, columns) = self.only(&split.train);
-        let tested = split.test.iter().chain(&split.unfinished).map(|&at| (at, self.whole(at))).collect();
-        Fold::new(&finished, &HistoryOptions { columns, ..options.clone() }, tested)
+        let tested = split
+            .test
+            .iter()
+            .chain(&split.unfinished)
+            .map(|&at| (at, self.run_with_all_columns(at)))
+            .collect();
+        EvaluationFold::new(&finished, &HistoryOptions { columns, ..options.clone() }, tested)
     }
 
     /// The columns that never vary, without labels and outcomes. Forecasts do not learn from them.
     #[must_use]
-    pub fn constants(&self) -> Configuration {
+    pub fn constant_columns(&self) -> Configuration {
         self.configurations.constants()
     }
 

@@ -9,21 +9,21 @@ use std::path::{Path, PathBuf};
 
 /// Limits on the length of a line and on the size of an expanded file, since a small file can contain a gigabyte of zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct FileLimits {
     /// Bytes of a line.
     pub line: u64,
     /// Bytes that a compressed file may expand to; `None`: 64 MiB, or 200 times its size.
     pub file: Option<u64>,
 }
 
-impl Default for Limits {
+impl Default for FileLimits {
     fn default() -> Self {
         Self { line: 8 << 20, file: None }
     }
 }
 
-impl Limits {
-    fn expanded(self, packed: u64) -> u64 {
+impl FileLimits {
+    fn expanded_limit(self, packed: u64) -> u64 {
         self.file.unwrap_or_else(|| packed.saturating_mul(200).max(64 << 20))
     }
 }
@@ -54,7 +54,7 @@ fn too_large_error(text: String) -> io::Error {
 
 /// The two kinds of curve files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum CurveFormat {
     /// A table with a header.
     Csv,
     /// One JSON object per line.
@@ -62,16 +62,16 @@ pub(crate) enum Kind {
 }
 
 /// An open file: decompressed, without byte-order mark, every line ending in `\n`.
-pub(crate) struct Source {
+pub(crate) struct TextSource {
     file: PathBuf,
     gzip: bool,
-    limits: Limits,
+    limits: FileLimits,
     reader: BufReader<LineNormalizer<Box<dyn Read>>>,
 }
 
-impl Source {
+impl TextSource {
     /// Opens `file`; the first two bytes show whether it is gzip.
-    pub(crate) fn open(file: &Path, limits: Limits) -> Result<Self, Error> {
+    pub(crate) fn open(file: &Path, limits: FileLimits) -> Result<Self, Error> {
         let fail = |source| Error::io(file, source);
         let mut raw = BufReader::with_capacity(1 << 16, File::open(file).map_err(fail)?);
         let start = raw.fill_buf().map_err(fail)?;
@@ -81,7 +81,7 @@ impl Source {
         } else if gzip {
             let packed = raw.get_ref().metadata().map_err(fail)?.len();
             Box::new(LimitedDecoder {
-                left: limits.expanded(packed),
+                left: limits.expanded_limit(packed),
                 packed,
                 inner: MultiGzDecoder::new(raw),
             })
@@ -104,20 +104,20 @@ impl Source {
     }
 
     /// How large lines and the file may be.
-    pub(crate) fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> FileLimits {
         self.limits
     }
 
     /// The kind of the file, by its first character; an error if it is empty.
-    pub(crate) fn kind(&mut self) -> Result<Kind, Error> {
+    pub(crate) fn kind(&mut self) -> Result<CurveFormat, Error> {
         let first = match self.reader.fill_buf() {
             Ok(bytes) => bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace()),
             Err(source) => return Err(self.error(0, source)),
         };
         match first {
             None => Err(Error::Empty { file: self.file.clone() }),
-            Some(b'{' | b'[') => Ok(Kind::JsonLines),
-            Some(_) => Ok(Kind::Csv),
+            Some(b'{' | b'[') => Ok(CurveFormat::JsonLines),
+            Some(_) => Ok(CurveFormat::Csv),
         }
     }
 
@@ -299,7 +299,7 @@ mod tests {
         let error = expanding.read_to_end(&mut Vec::new()).unwrap_err().to_string();
         assert!(error.starts_with("its 3 bytes expand") && error.contains("--largest-file"), "{error}");
         assert_eq!(
-            [Limits::default().expanded(10), Limits::default().expanded(1 << 20)],
+            [FileLimits::default().expanded_limit(10), FileLimits::default().expanded_limit(1 << 20)],
             [64 << 20, 200 << 20]
         );
     }

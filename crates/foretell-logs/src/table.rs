@@ -1,8 +1,8 @@
 //! Reads the rows of a CSV one at a time; errors have line and column.
 
 use crate::error::Error;
-use crate::notation::{Comma, is_decimal, is_doubtful, is_heading, number_of};
-use crate::source::{Limits, Source, read_error};
+use crate::notation::{CommaMeaning, is_decimal, is_doubtful, is_heading, number_of};
+use crate::source::{FileLimits, TextSource, read_error};
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 use foretell::Value;
 use std::cell::OnceCell;
@@ -29,25 +29,25 @@ impl Read for EndTracker {
 }
 
 /// A CSV that is read row by row; only the current row is kept in memory.
-pub(crate) struct Table {
+pub(crate) struct CsvTable {
     file: PathBuf,
     gzip: bool,
     reader: Reader<EndTracker>,
     headers: Vec<String>,
     row: ByteRecord,
     line: u64,
-    limits: Limits,
+    limits: FileLimits,
     /// The meaning of commas inside numbers, looked up when the first one is met.
-    comma: OnceCell<Option<Comma>>,
+    comma: OnceCell<Option<CommaMeaning>>,
 }
 
-impl Table {
+impl CsvTable {
     /// Reads the header, and refuses a first row that is none.
-    pub(crate) fn open(source: Source) -> Result<Self, Error> {
+    pub(crate) fn open(source: TextSource) -> Result<Self, Error> {
         let table = Self::open_at_header(source)?;
         let names: Vec<&str> = table.headers.iter().map(String::as_str).collect();
         if !is_heading(&names) || is_doubtful(&names) && !table.has_decimals_below()? {
-            let row = shortened(&names.join(", "));
+            let row = truncate_text(&names.join(", "));
             return Err(Error::NoHeading { file: table.file, row });
         }
         table.check_headers()?;
@@ -56,13 +56,13 @@ impl Table {
 
     /// Whether the first row below the header has a decimal number.
     fn has_decimals_below(&self) -> Result<bool, Error> {
-        let mut table = Self::open_at_header(Source::open(&self.file, self.limits)?)?;
+        let mut table = Self::open_at_header(TextSource::open(&self.file, self.limits)?)?;
         let more = table.advance()?;
         let mut cells = table.row.iter().filter_map(|cell| std::str::from_utf8(cell).ok());
         Ok(!more || cells.any(|cell| is_decimal(cell.trim())))
     }
 
-    fn open_at_header(mut source: Source) -> Result<Self, Error> {
+    fn open_at_header(mut source: TextSource) -> Result<Self, Error> {
         let (file, gzip, delimiter) = (source.file().to_owned(), source.is_gzip(), source.separator());
         let limits = source.limits();
         let text = EndTracker { text: Box::new(source.into_reader()), reached: false };
@@ -79,7 +79,7 @@ impl Table {
 
     /// Opens the file again, from its beginning.
     pub(crate) fn again(&self) -> Result<Self, Error> {
-        Self::open(Source::open(&self.file, self.limits)?)
+        Self::open(TextSource::open(&self.file, self.limits)?)
     }
 
     fn header(&self, at: usize) -> Result<String, Error> {
@@ -201,18 +201,21 @@ impl Table {
         }
         // a table that cannot be read again shows no more
         let comma = *self.comma.get_or_init(|| self.again().ok().and_then(|table| table.comma_of_cells()));
-        if comma.is_none() && Comma::in_cell(text).is_none() && number_of(text, Comma::Decimal).is_some() {
+        if comma.is_none()
+            && CommaMeaning::in_cell(text).is_none()
+            && number_of(text, CommaMeaning::Decimal).is_some()
+        {
             let (file, column) = (self.file.clone(), self.headers[column].clone());
             return Err(Error::Comma { file, line: self.line, column, cell: text.to_owned() });
         }
-        Ok(comma.or_else(|| Comma::in_cell(text)).and_then(|comma| number_of(text, comma)))
+        Ok(comma.or_else(|| CommaMeaning::in_cell(text)).and_then(|comma| number_of(text, comma)))
     }
 
     /// The meaning of commas inside the numbers of the rows to come, if any cell shows it.
-    fn comma_of_cells(mut self) -> Option<Comma> {
+    fn comma_of_cells(mut self) -> Option<CommaMeaning> {
         while self.advance().ok()? {
             let cells = self.row.iter().filter_map(|cell| std::str::from_utf8(cell).ok());
-            if let Some(comma) = cells.map(str::trim).find_map(Comma::in_cell) {
+            if let Some(comma) = cells.map(str::trim).find_map(CommaMeaning::in_cell) {
                 return Some(comma);
             }
         }
@@ -229,7 +232,7 @@ impl Table {
     }
 
     fn not_a_number(&self, column: usize, cell: &str, wanted: &'static str) -> Error {
-        let cell = shortened(cell);
+        let cell = truncate_text(cell);
         Error::NotANumber {
             file: self.file.clone(),
             line: self.line,
@@ -246,7 +249,7 @@ impl Table {
 
 /// The value of a cell of a configuration.
 pub(crate) fn cell_value(text: &str) -> Value {
-    if is_empty_cell(text.trim()) { Value::Missing } else { Value::of_cell(text) }
+    if is_empty_cell(text.trim()) { Value::Missing } else { Value::from_cell(text) }
 }
 
 /// Whether a cell is empty: no text, `NA`, `N/A`, `-`, `null` or `None`.
@@ -255,7 +258,7 @@ pub(crate) fn is_empty_cell(text: &str) -> bool {
 }
 
 /// The first 40 characters.
-pub(crate) fn shortened(text: &str) -> String {
+pub(crate) fn truncate_text(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

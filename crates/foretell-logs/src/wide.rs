@@ -4,21 +4,21 @@ use crate::error::Error;
 use crate::names::{id_rank, is_curve_prefix, is_metric, metric_rank};
 use crate::note::{Note, NoteTopic};
 use crate::options::ReadOptions;
-use crate::raw::{Ends, Raw, RawRun};
-use crate::table::{Table, count, list};
+use crate::raw::{EmptyEndCounts, RawRun, RawRuns};
+use crate::table::{CsvTable, count, list};
 use foretell::Configuration;
 use std::collections::{HashMap, HashSet};
 
 /// Columns with a common prefix and a number each: `acc_0`, `acc_1`, ….
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Family {
+pub(crate) struct ColumnFamily {
     /// The text before the number.
     pub(crate) prefix: String,
     /// (step, index of the column), by increasing step.
     pub(crate) columns: Vec<(f64, usize)>,
 }
 
-impl Family {
+impl ColumnFamily {
     /// The prefix without the sign before the number.
     pub(crate) fn name(&self) -> &str {
         let name = self.prefix.trim_end_matches(|c: char| !c.is_alphanumeric());
@@ -31,8 +31,8 @@ impl Family {
 }
 
 /// The families of a header, in the order in which they appear. At most 15 digits count as a step.
-pub(crate) fn families(headers: &[String]) -> Vec<Family> {
-    let mut families: Vec<Family> = Vec::new();
+pub(crate) fn families(headers: &[String]) -> Vec<ColumnFamily> {
+    let mut families: Vec<ColumnFamily> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (at, header) in headers.iter().enumerate() {
         let prefix = header.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -42,7 +42,7 @@ pub(crate) fn families(headers: &[String]) -> Vec<Family> {
             continue;
         }
         let place = *places.entry(prefix).or_insert_with(|| {
-            families.push(Family { prefix: prefix.to_owned(), columns: Vec::new() });
+            families.push(ColumnFamily { prefix: prefix.to_owned(), columns: Vec::new() });
             families.len() - 1
         });
         families[place].columns.push((step, at));
@@ -54,7 +54,7 @@ pub(crate) fn families(headers: &[String]) -> Vec<Family> {
 }
 
 /// Whether two numbered columns or more are epochs of one metric, where no column of steps makes them classes.
-pub(crate) fn has_curve(families: &[Family]) -> bool {
+pub(crate) fn has_curve(families: &[ColumnFamily]) -> bool {
     families.iter().any(|family| family.columns.len() >= 2 && crate::names::is_curve_prefix(&family.prefix))
 }
 
@@ -62,13 +62,16 @@ pub(crate) fn has_curve(families: &[Family]) -> bool {
 ///
 /// Families named like a metric or an epoch and at least half as long as the longest of these; of them held-out
 /// accuracy first (see [`metric_rank`]), then the longest. Without such names the longest family of 3 columns or more.
-pub(crate) fn curve_family<'a>(families: &'a [Family], metric: Option<&str>) -> Option<&'a Family> {
+pub(crate) fn curve_family<'a>(
+    families: &'a [ColumnFamily],
+    metric: Option<&str>,
+) -> Option<&'a ColumnFamily> {
     if let Some(metric) = metric {
         return families.iter().find(|family| family.prefix == metric || family.name() == metric);
     }
     let named = || families.iter().filter(|family| is_curve_prefix(&family.prefix));
     let longest = named().map(|family| family.columns.len()).max().unwrap_or(0);
-    let rank = |family: &&Family| {
+    let rank = |family: &&ColumnFamily| {
         (metric_rank(&family.prefix).unwrap_or(usize::MAX), usize::MAX - family.columns.len())
     };
     let best = named().filter(|family| 2 * family.columns.len() >= longest).min_by_key(rank);
@@ -82,11 +85,11 @@ pub(crate) fn curve_family<'a>(families: &'a [Family], metric: Option<&str>) -> 
 /// Reads a table whose curves are in `family`. Trailing empty cells end a run, unless [`ReadOptions::empty_ends`] says
 /// otherwise; `nan` and `inf` there mean divergence.
 pub(crate) fn read(
-    mut table: Table,
-    family: &Family,
-    all: &[Family],
+    mut table: CsvTable,
+    family: &ColumnFamily,
+    all: &[ColumnFamily],
     options: &ReadOptions,
-) -> Result<Raw, Error> {
+) -> Result<RawRuns, Error> {
     if let Some(pair) = family.columns.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
         return Err(table.duplicate_column(pair[0].1, pair[1].1, format!("step {}", pair[1].0)));
     }
@@ -96,13 +99,13 @@ pub(crate) fn read(
     let known: Vec<usize> = (0..table.headers().len()).filter(|at| !series.contains(at)).collect();
     let explicit = options.id_column.as_deref().map(|name| table.column(name, "id column")).transpose()?;
     if let Some(at) = explicit.filter(|at| series.contains(at)) {
-        let holds = |family: &&Family| family.columns.iter().any(|&(_, column)| column == at);
+        let holds = |family: &&ColumnFamily| family.columns.iter().any(|&(_, column)| column == at);
         let series = others.iter().copied().chain([family]).find(holds).map_or(family, |family| family);
         let (file, column) = (table.file().to_owned(), table.headers()[at].clone());
         return Err(Error::IdInSeries { file, column, series: series.name().to_owned() });
     }
-    let mut raw = Raw { metric: family.name().to_owned(), ..Raw::default() };
-    let (mut short, mut ends) = (0, Ends::default());
+    let mut raw = RawRuns { metric: family.name().to_owned(), ..RawRuns::default() };
+    let (mut short, mut ends) = (0, EmptyEndCounts::default());
     while table.advance()? {
         short += usize::from(table.fields() < table.headers().len());
         let cells = cells(&table, family, &known)?;
@@ -118,15 +121,15 @@ pub(crate) fn read(
 }
 
 /// Families that are other series, not configuration: named like a metric, or with the very steps of the curves.
-fn other_series<'a>(family: &Family, all: &'a [Family]) -> Vec<&'a Family> {
-    let same_steps = |other: &Family| family.columns.len() >= 5 && other.steps() == family.steps();
+fn other_series<'a>(family: &ColumnFamily, all: &'a [ColumnFamily]) -> Vec<&'a ColumnFamily> {
+    let same_steps = |other: &ColumnFamily| family.columns.len() >= 5 && other.steps() == family.steps();
     all.iter()
         .filter(|other| other.prefix != family.prefix && (is_metric(&other.prefix) || same_steps(other)))
         .collect()
 }
 
 /// The cells of a row's curve; the row may end before its last epochs, which are then absent, not empty.
-fn cells(table: &Table, family: &Family, known: &[usize]) -> Result<Vec<Option<f64>>, Error> {
+fn cells(table: &CsvTable, family: &ColumnFamily, known: &[usize]) -> Result<Vec<Option<f64>>, Error> {
     let fields = table.fields();
     let lacks_only_epochs =
         known.iter().all(|&at| at < fields) && family.columns.iter().any(|&(_, at)| at < fields);
@@ -136,11 +139,11 @@ fn cells(table: &Table, family: &Family, known: &[usize]) -> Result<Vec<Option<f
 }
 
 /// The cells of the columns `known`, by name.
-pub(crate) fn configuration(table: &Table, known: &[usize]) -> Result<Configuration, Error> {
+pub(crate) fn configuration(table: &CsvTable, known: &[usize]) -> Result<Configuration, Error> {
     known.iter().map(|&at| Ok((table.headers()[at].clone(), table.value(at)?))).collect()
 }
 
-fn note_series(raw: &mut Raw, family: &Family, others: &[&Family], short: usize) {
+fn note_series(raw: &mut RawRuns, family: &ColumnFamily, others: &[&ColumnFamily], short: usize) {
     let (first, last) = (family.columns.first(), family.columns.last());
     if let (Some(first), Some(last)) = (first, last) {
         let (columns, prefix) = (count(family.columns.len(), "column"), &family.prefix);
@@ -162,7 +165,12 @@ fn note_series(raw: &mut Raw, family: &Family, others: &[&Family], short: usize)
 
 /// Names the runs by the `explicit` column, else by the first usual id column that is unique for each run. If none is
 /// unique, a note says why the most usual one is not used.
-fn name_runs(raw: &mut Raw, table: &Table, known: &[usize], explicit: Option<usize>) -> Result<(), Error> {
+fn name_runs(
+    raw: &mut RawRuns,
+    table: &CsvTable,
+    known: &[usize],
+    explicit: Option<usize>,
+) -> Result<(), Error> {
     let mut candidates: Vec<usize> =
         known.iter().copied().filter(|&at| id_rank(&table.headers()[at]).is_some()).collect();
     candidates.sort_by_key(|&at| id_rank(&table.headers()[at]));

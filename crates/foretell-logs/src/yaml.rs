@@ -50,7 +50,7 @@ pub enum YamlContent {
 /// let documents = foretell_logs::yaml_documents("a: &x {lr: 1_000}\nb: *x").expect("this is YAML");
 /// assert_eq!(documents[0].json(), serde_json::json!({"a": {"lr": 1000}, "b": {"lr": 1000}}));
 /// ```
-pub fn yaml_documents(text: &str) -> Result<Vec<YamlNode>, String> {
+pub fn parse_yaml_documents(text: &str) -> Result<Vec<YamlNode>, String> {
     let bytes = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let mut reader =
         YamlReader { parser: Parser::new_from_str(text), bytes, anchors: HashMap::new(), nodes: 0 };
@@ -157,16 +157,16 @@ impl YamlNode {
     }
 
     /// The node itself, or the one that an alias stands for.
-    pub fn resolved(&self) -> &Self {
+    pub fn resolve_alias(&self) -> &Self {
         match &self.content {
-            YamlContent::Alias(node) => node.resolved(),
+            YamlContent::Alias(node) => node.resolve_alias(),
             _ => self,
         }
     }
 
     /// The item or the value of the field with the number `step`, also through an alias. Panics if there is none.
     pub fn child(&self, step: usize) -> &Self {
-        match &self.resolved().content {
+        match &self.resolve_alias().content {
             YamlContent::List(items) => &items[step],
             YamlContent::Map(fields) => &fields[step].1,
             _ => panic!("a scalar contains no part {step}"),
@@ -184,8 +184,8 @@ impl YamlNode {
     }
 
     /// The text of a scalar.
-    pub fn text(&self) -> Option<&str> {
-        match &self.resolved().content {
+    pub fn scalar_text(&self) -> Option<&str> {
+        match &self.resolve_alias().content {
             YamlContent::Scalar { text, .. } => Some(text),
             _ => None,
         }
@@ -197,7 +197,7 @@ impl YamlNode {
     }
 
     /// The value that PyYAML loads. Numbers that are not finite are texts; of two entries of one name, the last counts.
-    pub fn json(&self) -> Json {
+    pub fn to_json(&self) -> Json {
         match &self.content {
             YamlContent::Scalar { text, is_plain } => match self.tag.as_deref() {
                 Some("!" | "tag:yaml.org,2002:str") => Json::String(text.clone()),
@@ -205,19 +205,19 @@ impl YamlNode {
                 _ if *is_plain => parse_scalar(text),
                 _ => Json::String(text.clone()),
             },
-            YamlContent::List(items) => items.iter().map(Self::json).collect(),
+            YamlContent::List(items) => items.iter().map(Self::to_json).collect(),
             YamlContent::Map(fields) => {
                 let (merged, own): (Vec<_>, Vec<_>) = fields.iter().partition(|(key, _)| key.is_merge_key());
                 let mut map = Map::new();
                 // before the map's own entries, which would otherwise be replaced by merged ones of their name
-                merged.iter().for_each(|(_, value)| merge_entries(&value.json(), &mut map));
+                merged.iter().for_each(|(_, value)| merge_entries(&value.to_json(), &mut map));
                 for (key, value) in own {
-                    let key = key.text().map_or_else(|| key.to_flow_text(), str::to_owned);
-                    map.insert(key, value.json());
+                    let key = key.scalar_text().map_or_else(|| key.to_flow_text(), str::to_owned);
+                    map.insert(key, value.to_json());
                 }
                 Json::Object(map)
             }
-            YamlContent::Alias(node) => node.json(),
+            YamlContent::Alias(node) => node.to_json(),
         }
     }
 
@@ -330,7 +330,7 @@ fn parse_sexagesimal(text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{number, yaml_documents};
+    use super::{number, parse_yaml_documents};
     use serde_json::json;
 
     #[test]
@@ -362,12 +362,12 @@ mod tests {
     #[test]
     fn a_text_of_yaml_is_what_pyyaml_loads() {
         let text = "base: &b\n  lr: 0.1\n  note: |\n    lr: 5\n    more\nown:\n  <<: *b\n  lr: 0.2\n  deep: {a: yes, 'b c': [1, {d: null}]}\nlist:\n- *b\n- 3\nquoted: \"7\"\nkey: !!str 7\n";
-        let documents = yaml_documents(text).expect("this is YAML");
+        let documents = parse_yaml_documents(text).expect("this is YAML");
         let base = json!({"lr": 0.1, "note": "lr: 5\nmore\n"});
         let own = json!({"lr": 0.2, "note": "lr: 5\nmore\n", "deep": {"a": true, "b c": [1, {"d": null}]}});
         let expected = json!({"base": base, "own": own, "list": [base, 3], "quoted": "7", "key": "7"});
-        assert_eq!(documents[0].json(), expected);
-        assert_eq!(yaml_documents("a: 1\n---\nb: 2\n").expect("two documents").len(), 2);
+        assert_eq!(documents[0].to_json(), expected);
+        assert_eq!(parse_yaml_documents("a: 1\n---\nb: 2\n").expect("two documents").len(), 2);
     }
 
     #[test]
@@ -380,7 +380,7 @@ mod tests {
                 })
                 .collect::<String>();
         for text in [&laughs, "a: &a [*a]\n", &"[".repeat(500), "a: [1, 2\nb: 3\n", "a: *nowhere\n"] {
-            assert!(yaml_documents(text).is_err(), "{}", &text[..text.len().min(20)]);
+            assert!(parse_yaml_documents(text).is_err(), "{}", &text[..text.len().min(20)]);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Each possible problem of a file is reported with its line, its column and a remedy.
 
-use foretell_logs::{ReadOptions, read};
+use foretell_logs::{ReadOptions, read_runs};
 use std::io::Write;
 
 /// The error for a file `f` with these bytes, its folder left out.
@@ -8,7 +8,7 @@ fn message(bytes: &[u8], options: &ReadOptions) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("f");
     std::fs::write(&file, bytes).unwrap();
-    let error = read(&file, options).map(|recorded| recorded.runs.len()).unwrap_err();
+    let error = read_runs(&file, options).map(|recorded| recorded.runs.len()).unwrap_err();
     error.to_string().replace(&format!("{}/", folder.path().display()), "")
 }
 
@@ -182,7 +182,7 @@ fn a_setting_that_changes_within_a_run_is_told_with_both_lines_and_a_series_is_n
     let repeats_and_notes = |text: &str, options: &ReadOptions| {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let recorded = read(file.path(), options).unwrap();
+        let recorded = read_runs(file.path(), options).unwrap();
         let notes: Vec<String> = recorded.notes.iter().map(|note| note.text.clone()).collect();
         (recorded.repeats, notes.join("\n"))
     };
@@ -237,7 +237,7 @@ fn a_second_file_is_blamed_by_its_own_name() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("curves.csv"), curves).unwrap();
         std::fs::write(folder.path().join("configs.csv"), configs).unwrap();
-        let said = read(folder.path(), &ReadOptions::default()).unwrap_err().to_string();
+        let said = read_runs(folder.path(), &ReadOptions::default()).unwrap_err().to_string();
         assert!(said.contains(expected), "  said     {said}\n  expected {expected}");
     }
 }
@@ -249,7 +249,7 @@ fn configurations_must_say_what_the_curves_say() {
         let curves = format!("id,epoch,{column},acc\na,1,0.1,0.5\nb,1,0.2,0.6\nc,1,,0.7\n");
         std::fs::write(folder.path().join("curves.csv"), curves).unwrap();
         std::fs::write(folder.path().join("configs.csv"), configs).unwrap();
-        read(folder.path(), options).map_err(|error| error.to_string())
+        read_runs(folder.path(), options).map_err(|error| error.to_string())
     };
     let differs = "id,lr\na,0.10\nb,0.3\n";
     let error = said("lr", differs, &ReadOptions::default()).unwrap_err();
@@ -267,7 +267,7 @@ fn configurations_must_say_what_the_curves_say() {
 fn a_folder_needs_exactly_one_file_of_curves() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("notes.txt"), "x").unwrap();
-    let said = |folder: &std::path::Path| read(folder, &ReadOptions::default()).unwrap_err().to_string();
+    let said = |folder: &std::path::Path| read_runs(folder, &ReadOptions::default()).unwrap_err().to_string();
     assert!(said(folder.path()).contains(
         "no curve file in this folder (found: `notes.txt`). Pass a file, or a folder with one .csv"
     ));
@@ -281,8 +281,10 @@ fn a_folder_needs_exactly_one_file_of_curves() {
 
 #[test]
 fn a_file_that_is_not_there_and_columns_that_are_not_there_are_named() {
-    let missing =
-        read("nowhere/curves.csv".as_ref(), &ReadOptions::default()).map(|_| ()).unwrap_err().to_string();
+    let missing = read_runs("nowhere/curves.csv".as_ref(), &ReadOptions::default())
+        .map(|_| ())
+        .unwrap_err()
+        .to_string();
     assert!(missing.starts_with("nowhere/curves.csv: there is no such file or folder. Check"), "{missing}");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("f.csv");
@@ -292,7 +294,8 @@ fn a_file_that_is_not_there_and_columns_that_are_not_there_are_named() {
         include: vec!["widht".into()],
         ..ReadOptions::default()
     };
-    let notes: Vec<String> = read(&file, &options).unwrap().notes.into_iter().map(|note| note.text).collect();
+    let notes: Vec<String> =
+        read_runs(&file, &options).unwrap().notes.into_iter().map(|note| note.text).collect();
     for expected in
         ["no column `rl` to exclude. The columns are `lr`, `width`", "no column `widht` to include"]
     {

@@ -1,7 +1,7 @@
 //! Each rule of reading, on the smallest file that shows it.
 
-use foretell::{Columns, Direction, FeatureGroup, Scale, Value};
-use foretell_logs::{EmptyEnds, NoteTopic, ReadOptions, Recorded, read};
+use foretell::{ColumnDeclarations, Direction, FeatureGroup, Scale, Value};
+use foretell_logs::{EmptyEnds, NoteTopic, ReadOptions, RecordedSet, read_runs};
 use std::io::Write;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -22,20 +22,20 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-fn read_text(name: &str, text: &str, options: &ReadOptions) -> Recorded {
+fn read_text(name: &str, text: &str, options: &ReadOptions) -> RecordedSet {
     let folder = folder(&[(name, text)]);
-    read(&folder.path().join(name), options).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    read_runs(&folder.path().join(name), options).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn plain(text: &str) -> Recorded {
+fn plain(text: &str) -> RecordedSet {
     read_text("runs.csv", text, &ReadOptions::default())
 }
 
-fn features(recorded: &Recorded) -> Vec<&str> {
+fn features(recorded: &RecordedSet) -> Vec<&str> {
     recorded.columns.groups.keys().map(String::as_str).collect()
 }
 
-fn notes(recorded: &Recorded, topic: NoteTopic) -> Vec<&str> {
+fn notes(recorded: &RecordedSet, topic: NoteTopic) -> Vec<&str> {
     recorded.notes.iter().filter(|note| note.topic == topic).map(|note| note.text.as_str()).collect()
 }
 
@@ -180,7 +180,7 @@ fn outcomes_and_labels_are_no_features_unless_asked_for() {
     let include = ReadOptions {
         include: vec!["random_seed".into()],
         exclude: vec!["optimizer".into()],
-        columns: Columns {
+        columns: ColumnDeclarations {
             groups: [("lr".to_owned(), FeatureGroup::Architecture)].into(),
             scales: [("lr".to_owned(), Scale::Linear), ("rl".to_owned(), Scale::Log)].into(),
         },
@@ -222,7 +222,7 @@ fn a_text_among_the_numbers_of_a_column_is_said_and_words_for_nothing_are_missin
         ("configs.csv", "id,lr\na,0.1\nb,0.2\nc,x\nd,y\n"),
     ]);
     assert_eq!(
-        notes(&read(set.path(), &ReadOptions::default()).unwrap(), NoteTopic::Categories),
+        notes(&read_runs(set.path(), &ReadOptions::default()).unwrap(), NoteTopic::Categories),
         [
             "column `lr` contains 2 numbers and 2 strings, the first `x` (run `c`), so its values are read as categories"
         ]
@@ -261,7 +261,7 @@ fn long_rows_are_sorted_by_step_and_joined_with_the_configurations_beside_them()
         ("x_curves.csv", "x_config.csv"),
     ] {
         let folder = folder(&[(curves, CURVES), (configs, CONFIGS)]);
-        let recorded = read(&folder.path().join(curves), &ReadOptions::default()).unwrap();
+        let recorded = read_runs(&folder.path().join(curves), &ReadOptions::default()).unwrap();
         assert_eq!(recorded.metric.name, "val_loss", "{curves}");
         assert_eq!(recorded.runs[0].id, "b");
         assert_eq!(recorded.runs[0].curve.scores(), [-0.7, -0.5]);
@@ -275,17 +275,17 @@ fn long_rows_are_sorted_by_step_and_joined_with_the_configurations_beside_them()
 #[test]
 fn a_folder_is_read_by_its_curves_and_named_after_itself() {
     let set = folder(&[("curves.csv.gz", CURVES), ("configs.csv", CONFIGS), ("SOURCE.txt", "where from")]);
-    let recorded = read(set.path(), &ReadOptions::default()).unwrap();
+    let recorded = read_runs(set.path(), &ReadOptions::default()).unwrap();
     assert_eq!(recorded.name, set.path().file_name().unwrap().to_string_lossy());
     assert_eq!(notes(&recorded, NoteTopic::Identity).len(), 1, "no file left aside");
     let two = folder(&[("curves.csv", CURVES), ("configs.csv", CONFIGS), ("other.csv", CONFIGS)]);
     let mut options = ReadOptions::default();
     let ignored = "`curves.csv` is read; other files are not: `other.csv`";
-    assert_eq!(notes(&read(two.path(), &options).unwrap(), NoteTopic::Identity)[1], ignored);
+    assert_eq!(notes(&read_runs(two.path(), &options).unwrap(), NoteTopic::Identity)[1], ignored);
     options.configurations = Some(two.path().join("other.csv"));
-    assert_eq!(notes(&read(two.path(), &options).unwrap(), NoteTopic::Identity).len(), 1);
+    assert_eq!(notes(&read_runs(two.path(), &options).unwrap(), NoteTopic::Identity).len(), 1);
     let single = folder(&[("mine.csv", WIDE), ("README.md", "about")]);
-    assert_eq!(read(single.path(), &ReadOptions::default()).unwrap().name, "mine");
+    assert_eq!(read_runs(single.path(), &ReadOptions::default()).unwrap().name, "mine");
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn configurations_may_be_given_or_stand_in_the_same_file() {
     let folder = folder(&[("log.csv", CURVES), ("other.csv", CONFIGS)]);
     let configurations = Some(folder.path().join("other.csv"));
     let given = ReadOptions { configurations, ..ReadOptions::default() };
-    assert_eq!(features(&read(&folder.path().join("log.csv"), &given).unwrap()), ["lr"]);
+    assert_eq!(features(&read_runs(&folder.path().join("log.csv"), &given).unwrap()), ["lr"]);
     let not_joined = notes(&read_text("runs.csv", WIDE, &given), NoteTopic::Identity).join("");
     assert!(not_joined.contains("not joined, because only long files"), "{not_joined}");
     let recorded = plain(
@@ -335,7 +335,7 @@ fn columns_may_be_named_and_one_run_needs_no_id() {
 }
 
 /// The length of each run, and the step where it diverged.
-fn shapes(recorded: &Recorded) -> Vec<(usize, Option<f64>)> {
+fn shapes(recorded: &RecordedSet) -> Vec<(usize, Option<f64>)> {
     recorded.runs.iter().map(|run| (run.curve.len(), run.curve.diverged_at())).collect()
 }
 
@@ -441,8 +441,8 @@ fn repeats_share_a_number_and_can_be_removed() {
         ["runs grouped by `config_group`: 6 groups", "3 of 7 runs repeat an earlier one"]
     );
     assert_eq!(notes(&recorded, NoteTopic::Flat), ["2 of 7 runs are constant, and are kept"]);
-    let lrs = |recorded: &Recorded| -> Vec<f64> {
-        recorded.runs.iter().map(|run| run.configuration["lr"].number().unwrap()).collect()
+    let lrs = |recorded: &RecordedSet| -> Vec<f64> {
+        recorded.runs.iter().map(|run| run.configuration["lr"].as_number().unwrap()).collect()
     };
     let curves = recorded.clone().without_identical_curves();
     assert_eq!((lrs(&curves), curves.repeats), (vec![1.0, 2.0, 3.0, 2.0, 5.0], vec![0, 1, 0, 1, 4]));
@@ -483,7 +483,10 @@ fn a_column_that_is_left_out_still_tells_configurations_apart() {
 fn reading_needs_no_more_than_the_file() {
     let missing = PathBuf::from("/no/such/file.csv");
     assert!(
-        read(&missing, &ReadOptions::default()).unwrap_err().to_string().starts_with("/no/such/file.csv: ")
+        read_runs(&missing, &ReadOptions::default())
+            .unwrap_err()
+            .to_string()
+            .starts_with("/no/such/file.csv: ")
     );
 }
 
@@ -492,7 +495,7 @@ fn one_run(name: &str, text: &str) -> (String, Vec<f64>, Vec<f64>) {
     let recorded = read_text(name, text, &ReadOptions::default());
     assert_eq!(recorded.runs.len(), 1, "{text}");
     let curve = &recorded.runs[0].curve;
-    let values = curve.scores().iter().map(|&score| recorded.metric.direction.value(score)).collect();
+    let values = curve.scores().iter().map(|&score| recorded.metric.direction.to_value(score)).collect();
     (recorded.metric.name.clone(), curve.steps().to_vec(), values)
 }
 
@@ -518,7 +521,7 @@ fn a_table_without_a_heading_is_refused_with_its_first_row() {
         "run1;0.5;1e-3\n",
     ] {
         let folder = folder(&[("r.csv", text)]);
-        let error = read(&folder.path().join("r.csv"), &ReadOptions::default()).unwrap_err().to_string();
+        let error = read_runs(&folder.path().join("r.csv"), &ReadOptions::default()).unwrap_err().to_string();
         assert!(error.contains("the header of the table is missing"), "{error}");
     }
 }
@@ -537,7 +540,7 @@ fn metrics_alone_are_one_run_with_a_row_per_epoch() {
     assert_eq!(one_run("history.json", history), expected([1.0, 2.0]));
     // a setting and a metric: these may be many runs
     let folder = folder(&[("r.csv", "lr,val_acc\n0.1,0.5\n0.2,0.6\n")]);
-    assert!(read(&folder.path().join("r.csv"), &ReadOptions::default()).is_err());
+    assert!(read_runs(&folder.path().join("r.csv"), &ReadOptions::default()).is_err());
 }
 
 #[test]
@@ -551,7 +554,7 @@ fn percent_signs_and_the_commas_of_numbers_are_read() {
         assert_eq!(one_run("r.csv", text).2, expected, "{text}");
     }
     let folder = folder(&[("r.csv", "epoch;val_loss\n1;12,106\n2;11,205\n")]);
-    let error = read(&folder.path().join("r.csv"), &ReadOptions::default()).unwrap_err().to_string();
+    let error = read_runs(&folder.path().join("r.csv"), &ReadOptions::default()).unwrap_err().to_string();
     assert!(error.contains("`12,106` in column `val_loss` is ambiguous"), "{error}");
 }
 
@@ -563,7 +566,7 @@ fn tables_of_one_run_in_folders_of_their_own_are_a_set_of_runs() {
         std::fs::create_dir(top.path().join(run)).unwrap();
         std::fs::write(top.path().join(run).join("results.csv"), table).unwrap();
     }
-    let recorded = read(top.path(), &ReadOptions::default()).unwrap();
+    let recorded = read_runs(top.path(), &ReadOptions::default()).unwrap();
     assert_eq!((recorded.runs.len(), recorded.metric.name.as_str()), (2, "Val Accuracy"));
     assert_eq!(recorded.runs[0].curve.steps(), [1.0, 2.0]);
 }
@@ -577,7 +580,7 @@ fn the_downloads_of_tensorboard_are_runs_named_by_their_files() {
         ("run-a-tag-val_loss.csv", &table(0.2)),
         ("run-b-tag-val_acc.csv", &table(0.4)),
     ]);
-    let recorded = read(folder.path(), &ReadOptions::default()).unwrap();
+    let recorded = read_runs(folder.path(), &ReadOptions::default()).unwrap();
     let ids: Vec<&str> = recorded.runs.iter().map(|run| run.id.as_str()).collect();
     assert_eq!((ids, recorded.metric.name.as_str()), (vec!["a", "b"], "val_acc"));
     assert_eq!(recorded.runs[1].curve.steps(), [10.0, 20.0]);
@@ -594,7 +597,7 @@ fn an_evaluation_before_training_is_epoch_0_and_moves_no_other() {
         rows.join(",")
     );
     let folder = folder(&[("trainer_state.json", &state)]);
-    let recorded = read(&folder.path().join("trainer_state.json"), &ReadOptions::default()).unwrap();
+    let recorded = read_runs(&folder.path().join("trainer_state.json"), &ReadOptions::default()).unwrap();
     assert_eq!(recorded.runs[0].curve.steps(), [0.0, 1.0, 2.0, 3.0]);
 }
 
@@ -620,6 +623,7 @@ fn lines_of_another_metric_or_direction_than_those_asked_for_are_set_aside() {
         ["2 runs of another metric or direction set aside: `auc` to minimize, `loss` to minimize"]
     );
     let folder = folder(&[("runs.jsonl", &text)]);
-    let refused = read(&folder.path().join("runs.jsonl"), &asked("loss", Direction::Maximize)).unwrap_err();
+    let refused =
+        read_runs(&folder.path().join("runs.jsonl"), &asked("loss", Direction::Maximize)).unwrap_err();
     assert!(refused.to_string().contains("none of its runs is of `loss` to maximize, but of"), "{refused}");
 }

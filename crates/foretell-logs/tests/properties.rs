@@ -1,8 +1,8 @@
 //! Laws: everything written is read back, and no bytes make the reader panic.
 
 use foretell::{Configuration, Curve, Direction, Metric, Run, Value};
-use foretell_logs::printed::{MetricSource, ReportReader, final_value, guess};
-use foretell_logs::{ReadOptions, read, write_json_lines};
+use foretell_logs::printed::{MetricSource, ReportReader, final_value, guess_metric};
+use foretell_logs::{ReadOptions, read_runs, write_json_lines};
 use proptest::prelude::*;
 
 fn value() -> impl Strategy<Value = Value> {
@@ -107,7 +107,7 @@ proptest! {
         let file = tempfile::NamedTempFile::new().unwrap();
         write_json_lines(&file, &runs, &Metric::new("some metric", direction)).unwrap();
         let exact = ReadOptions { keep_all_columns: true, ..ReadOptions::default() };
-        let recorded = read(file.path(), &exact).unwrap();
+        let recorded = read_runs(file.path(), &exact).unwrap();
         prop_assert_eq!(&recorded.metric.name, "some metric");
         prop_assert_eq!(recorded.metric.direction, direction);
         prop_assert_eq!(format!("{:?}", recorded.runs), format!("{runs:?}"));
@@ -117,7 +117,7 @@ proptest! {
     fn no_bytes_make_the_reader_panic(bytes in almost_a_file()) {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &bytes).unwrap();
-        match read(file.path(), &ReadOptions::default()) {
+        match read_runs(file.path(), &ReadOptions::default()) {
             Ok(recorded) => prop_assert!(!recorded.runs.is_empty() && recorded.repeats.len() == recorded.runs.len()),
             Err(error) => prop_assert!(error.to_string().contains(": ")),
         }
@@ -125,7 +125,7 @@ proptest! {
 
     #[test]
     fn no_output_makes_the_reader_of_printed_lines_panic(metric in strange_metric(), output in strange_output()) {
-        guess(&output);
+        guess_metric(&output);
         final_value(&output.lines().collect::<Vec<_>>());
         let Ok(source) = MetricSource::parse(&metric) else { return Ok(()) };
         let whole = ReportReader::new(source.clone(), 0).read_all(&output);
@@ -164,7 +164,7 @@ proptest! {
         let sorted_runs = |order: &[usize]| {
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), text(order)).unwrap();
-            let mut runs = read(file.path(), &ReadOptions::default()).unwrap().runs;
+            let mut runs = read_runs(file.path(), &ReadOptions::default()).unwrap().runs;
             runs.sort_by(|a, b| a.id.cmp(&b.id));
             runs
         };
@@ -178,7 +178,7 @@ proptest! {
         let text = format!("acc_1,acc_2,acc_3\n{}\n", rows.iter().map(cells).collect::<Vec<_>>().join("\n"));
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let recorded = read(file.path(), &ReadOptions::default()).unwrap();
+        let recorded = read_runs(file.path(), &ReadOptions::default()).unwrap();
         let scores: Vec<Vec<f64>> = recorded.runs.iter().map(|run| run.curve.scores().to_vec()).collect();
         prop_assert_eq!(scores, rows);
         prop_assert!(recorded.runs.iter().all(|run| run.configuration == Configuration::new()));

@@ -7,7 +7,7 @@
 mod needed;
 
 use foretell::{Direction, FeatureGroup};
-use foretell_logs::{NoteTopic, ReadOptions, Recorded, read};
+use foretell_logs::{NoteTopic, ReadOptions, RecordedSet, read_runs};
 use std::path::{Path, PathBuf};
 
 /// The path of a set; `None` skips the test.
@@ -15,24 +15,24 @@ fn set(name: &str) -> Option<PathBuf> {
     needed::recorded(&format!("curves/{name}"))
 }
 
-fn load(path: &Path) -> Recorded {
-    read(path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+fn load(path: &Path) -> RecordedSet {
+    read_runs(path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn count(recorded: &Recorded, holds: impl Fn(&foretell::Run) -> bool) -> usize {
+fn count(recorded: &RecordedSet, holds: impl Fn(&foretell::Run) -> bool) -> usize {
     recorded.runs.iter().filter(|run| holds(run)).count()
 }
 
-fn lengths(recorded: &Recorded) -> (usize, usize) {
+fn lengths(recorded: &RecordedSet) -> (usize, usize) {
     let lengths = || recorded.runs.iter().map(|run| run.curve.len());
     (lengths().min().unwrap(), lengths().max().unwrap())
 }
 
-fn repeated(recorded: &Recorded) -> usize {
+fn repeated(recorded: &RecordedSet) -> usize {
     recorded.repeats.iter().enumerate().filter(|&(at, &first)| at != first).count()
 }
 
-fn features(recorded: &Recorded, group: FeatureGroup) -> Vec<&str> {
+fn features(recorded: &RecordedSet, group: FeatureGroup) -> Vec<&str> {
     recorded.columns.groups.iter().filter(|(_, g)| **g == group).map(|(name, _)| name.as_str()).collect()
 }
 
@@ -63,7 +63,8 @@ fn deep_resnets_have_684_runs_with_known_repeats() {
     assert_eq!(repeated(&recorded), 69, "repeated configurations");
     let curves = recorded.clone().without_identical_curves();
     assert_eq!(recorded.runs.len() - curves.runs.len(), 41, "bit-identical curves");
-    let deduplicated = read(&path, &ReadOptions { deduplicate: true, ..ReadOptions::default() }).unwrap();
+    let deduplicated =
+        read_runs(&path, &ReadOptions { deduplicate: true, ..ReadOptions::default() }).unwrap();
     assert_eq!(repeated(&deduplicated), 0);
     assert_eq!(features(&recorded, Architecture), ["filter_size", "num_blocks", "num_filters"]);
     assert_eq!(features(&recorded, Hyperparameter), ["ss"]);
@@ -105,7 +106,7 @@ fn deepobs_has_135_runs_of_101_points_of_which_many_diverge() {
     assert!(!accuracy.columns.groups.contains_key("random_seed"));
     assert!(repeated(&accuracy) >= 27, "three settings have nine further seeds each");
     let options = ReadOptions { metric: Some("test_loss".into()), ..ReadOptions::default() };
-    let loss = read(&path, &options).unwrap();
+    let loss = read_runs(&path, &options).unwrap();
     let finite: usize = loss.runs.iter().map(|run| run.curve.len()).sum();
     assert_eq!(135 * 101 - finite, 3416, "non-finite test losses");
     assert!(count(&loss, |run| run.curve.diverged_at().is_some()) > 30);
@@ -163,6 +164,6 @@ fn algoperf_repetitions_stay_together() {
         assert!(!recorded.columns.groups.contains_key(label), "{label}");
     }
     let options = ReadOptions { step_column: Some("global_step".into()), ..ReadOptions::default() };
-    let by_step = read(&path, &options).unwrap();
+    let by_step = read_runs(&path, &options).unwrap();
     assert_eq!(by_step.runs[0].curve.steps()[1].to_bits(), 1508.0_f64.to_bits());
 }

@@ -4,7 +4,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows its result")]
 
-use foretell_nn::{TrainSpec, train};
+use foretell_nn::{TrainSpec, train_network};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     (spec.train_size, spec.validation_size) = (Some(1000), Some(500));
     (spec.epochs, spec.until, spec.batch_size) = (10, 10, 16);
     let start = Instant::now();
-    let outcome = train(&spec, &mut |epoch| {
+    let outcome = train_network(&spec, &mut |epoch| {
         println!("epoch {:2}: {:.3} of the validation images right", epoch.epoch, epoch.validation_accuracy);
         ControlFlow::Continue(())
     })?;

@@ -7,9 +7,9 @@
 //! when complete, and the last two are kept, so a crash at any moment leaves a readable one.
 
 use crate::error::Error;
-use crate::identity::Identity;
+use crate::identity::TrainingIdentity;
 use crate::layers::parameter::Module;
-use crate::optimizer::{Optimizer, Progress};
+use crate::optimizer::{Optimizer, OptimizerProgress};
 use crate::report::EpochReport;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -22,9 +22,9 @@ const KEPT_CHECKPOINTS: usize = 2;
 
 /// The progress of a training, apart from weights and optimizer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Header {
+pub(crate) struct CheckpointHeader {
     /// The training that this is of.
-    pub identity: Identity,
+    pub identity: TrainingIdentity,
     /// Number of the current attempt, from 0; none if every attempt failed.
     pub attempt: Option<usize>,
     /// Epochs spent on attempts that failed.
@@ -34,7 +34,7 @@ pub(crate) struct Header {
 }
 
 /// The network and the state of its optimizer. None after every attempt failed.
-pub(crate) type Learner<N> = (N, Optimizer);
+pub(crate) type LearnerState<N> = (N, Optimizer);
 
 /// Writes the checkpoint of the last epoch of `header` into `directory` and deletes all but the last two.
 ///
@@ -42,8 +42,8 @@ pub(crate) type Learner<N> = (N, Optimizer);
 /// [`Error::File`] if it cannot be written.
 pub(crate) fn save<N: Module>(
     directory: &Path,
-    header: &Header,
-    learner: Option<&Learner<N>>,
+    header: &CheckpointHeader,
+    learner: Option<&LearnerState<N>>,
 ) -> Result<(), Error> {
     let path = directory.join(format!("epoch-{:06}.{FILE_EXTENSION}", header.reports.len()));
     let failed = |source| Error::write(&path, source);
@@ -64,9 +64,9 @@ pub(crate) fn save<N: Module>(
 /// A checkpoint read back.
 pub(crate) struct RestoredCheckpoint<N> {
     /// The progress of the training.
-    pub header: Header,
+    pub header: CheckpointHeader,
     /// Network and optimizer.
-    pub learner: Option<Learner<N>>,
+    pub learner: Option<LearnerState<N>>,
     /// Newer checkpoints that were damaged and skipped.
     pub damaged: Vec<PathBuf>,
 }
@@ -78,8 +78,8 @@ pub(crate) struct RestoredCheckpoint<N> {
 /// this crate wrote it, [`Error::Damaged`] if there are checkpoints but none is whole.
 pub(crate) fn load<N: Module>(
     directory: &Path,
-    identity: &Identity,
-    fresh: impl Fn() -> Learner<N>,
+    identity: &TrainingIdentity,
+    fresh: impl Fn() -> LearnerState<N>,
 ) -> Result<Option<RestoredCheckpoint<N>>, Error> {
     let mut newest_fault = None;
     let mut damaged = Vec::new();
@@ -93,7 +93,7 @@ pub(crate) fn load<N: Module>(
             return Err(Error::OtherCheckpoint { path });
         }
         let restored = blocks(&bytes).and_then(|[header, weights, state]| {
-            let header: Header = serde_json::from_slice(header).map_err(|e| e.to_string())?;
+            let header: CheckpointHeader = serde_json::from_slice(header).map_err(|e| e.to_string())?;
             Ok((header, weights, state))
         });
         match restored {
@@ -142,7 +142,7 @@ fn list_checkpoints(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-fn check_identity(path: &Path, found: &Identity, expected: &Identity) -> Result<(), Error> {
+fn check_identity(path: &Path, found: &TrainingIdentity, expected: &TrainingIdentity) -> Result<(), Error> {
     match found.first_difference(expected) {
         None => Ok(()),
         Some((field, found, expected)) => {
@@ -151,13 +151,16 @@ fn check_identity(path: &Path, found: &Identity, expected: &Identity) -> Result<
     }
 }
 
-fn encode_checkpoint<N: Module>(header: &Header, learner: Option<&Learner<N>>) -> std::io::Result<Vec<u8>> {
+fn encode_checkpoint<N: Module>(
+    header: &CheckpointHeader,
+    learner: Option<&LearnerState<N>>,
+) -> std::io::Result<Vec<u8>> {
     let (mut weights, mut state) = (Vec::new(), Vec::new());
     if let Some((network, optimizer)) = learner {
         for parameter in network.parameters() {
             push(&mut weights, &parameter.values.into_values());
         }
-        let Progress { steps, memories } = optimizer.progress();
+        let OptimizerProgress { steps, memories } = optimizer.progress();
         state.extend(steps.to_le_bytes());
         for memory in memories.iter().flatten() {
             push(&mut state, &memory.clone().into_values());
@@ -207,10 +210,10 @@ fn take_floats(block: &mut &[u8], count: usize) -> Result<Vec<f32>, String> {
 }
 
 fn learner<N: Module>(
-    (mut network, optimizer): Learner<N>,
+    (mut network, optimizer): LearnerState<N>,
     mut weights: &[u8],
     state: &[u8],
-) -> Result<Learner<N>, String> {
+) -> Result<LearnerState<N>, String> {
     let mut result = Ok(());
     network.visit(&mut |parameter| match take_floats(&mut weights, parameter.count()) {
         Ok(values) => parameter.set_value_list(values),
@@ -220,7 +223,7 @@ fn learner<N: Module>(
     let (steps, mut state) =
         state.split_first_chunk::<8>().ok_or("the number of steps of the optimizer is missing")?;
     let steps = u64::from_le_bytes(*steps);
-    let optimizer = optimizer.resumed(steps, &network, |count| take_floats(&mut state, count))?;
+    let optimizer = optimizer.resume_at(steps, &network, |count| take_floats(&mut state, count))?;
     if weights.is_empty() && state.is_empty() {
         return Ok((network, optimizer));
     }
@@ -239,8 +242,8 @@ mod tests {
             b"foretell-nn checkpoint/2\nanything",
         )
         .unwrap();
-        let fresh = || -> Learner<crate::layers::dense::Dense> { unreachable!("nothing is read") };
-        let error = load(directory.path(), &Identity::default(), fresh).err().unwrap().to_string();
+        let fresh = || -> LearnerState<crate::layers::dense::DenseLayer> { unreachable!("nothing is read") };
+        let error = load(directory.path(), &TrainingIdentity::default(), fresh).err().unwrap().to_string();
         assert!(error.ends_with(
             "epoch-000001.checkpoint: another version of Foretell wrote this checkpoint. Continue with that version, or delete the checkpoint to start from scratch"
         ), "{error}");
@@ -248,9 +251,13 @@ mod tests {
 
     #[test]
     fn every_flipped_bit_and_every_cut_is_noticed() {
-        let header =
-            Header { identity: Identity::default(), attempt: None, failed_epochs: 5, reports: Vec::new() };
-        let whole = encode_checkpoint::<crate::layers::dense::Dense>(&header, None).unwrap();
+        let header = CheckpointHeader {
+            identity: TrainingIdentity::default(),
+            attempt: None,
+            failed_epochs: 5,
+            reports: Vec::new(),
+        };
+        let whole = encode_checkpoint::<crate::layers::dense::DenseLayer>(&header, None).unwrap();
         assert!(blocks(&whole).is_ok());
         for at in 0..whole.len() {
             let mut flipped = whole.clone();

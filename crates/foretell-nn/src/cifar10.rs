@@ -4,7 +4,7 @@
 //! one label byte and 3072 pixel bytes, three 32 × 32 planes (red, green, blue), row-major.
 
 use crate::error::Error;
-use crate::images::{DataSet, Images, PixelNormalization};
+use crate::images::{DataSet, LabeledImages, PixelNormalization};
 use crate::split::split;
 use foretell::ImageShape;
 use std::path::{Path, PathBuf};
@@ -30,9 +30,9 @@ pub(crate) fn load(
     Ok(DataSet { train, validation, normalization: PixelNormalization::Contrast, mirror: true })
 }
 
-fn read_all(directory: &Path) -> Result<Images, Error> {
+fn read_all(directory: &Path) -> Result<LabeledImages, Error> {
     let mut images =
-        Images { shape: IMAGE_SHAPE, classes: CLASS_COUNT, pixels: Vec::new(), labels: Vec::new() };
+        LabeledImages { shape: IMAGE_SHAPE, classes: CLASS_COUNT, pixels: Vec::new(), labels: Vec::new() };
     for path in list_batch_files(directory)? {
         append_records(&mut images, &path, &std::fs::read(&path).map_err(|e| Error::read(&path, e))?)?;
     }
@@ -59,7 +59,7 @@ fn list_batch_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-fn append_records(images: &mut Images, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+fn append_records(images: &mut LabeledImages, path: &Path, bytes: &[u8]) -> Result<(), Error> {
     if bytes.is_empty() || !bytes.len().is_multiple_of(RECORD_BYTES) {
         return Err(Error::RecordSize { path: path.to_owned(), bytes: bytes.len(), record: RECORD_BYTES });
     }
@@ -94,7 +94,7 @@ mod tests {
         }
         let images = read_all(directory.path()).unwrap();
         assert_eq!(images.labels, [[1; 10], [3; 10]].concat());
-        assert_eq!(images.image(1)[..3], [0, 1, 2]);
+        assert_eq!(images.image_pixels(1)[..3], [0, 1, 2]);
         let data = load(directory.path(), None, None, 0).unwrap();
         assert_eq!((data.train.len(), data.validation.len()), (18, 2));
         assert_eq!(data.validation.labels, [1, 3]);

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::images::DataSet;
-use crate::text::{self, Corpus, Tokens};
+use crate::text::{self, TextCorpus, TokenUnit};
 use crate::{cifar10, folders, mnist, shapes, svhn};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ pub struct DataOptions {
 
 impl DataSpec {
     /// The names.
-    pub const KNOWN: &str = "shapes, shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR, folder:DIR, folder:SIDE:DIR, words, text:PATH and characters:PATH";
+    pub const KNOWN_NAMES: &str = "shapes, shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR, folder:DIR, folder:SIDE:DIR, words, text:PATH and characters:PATH";
 
     /// Whether it is a text; otherwise it is a set of images.
     pub fn is_text(&self) -> bool {
@@ -100,7 +100,7 @@ impl DataSpec {
     /// # Errors
     /// If a file is missing or broken, or the set is smaller than the requested parts: see [`Error`]. [`Error::UnknownData`] if it
     /// is a text.
-    pub fn load(&self, options: &DataOptions) -> Result<DataSet, Error> {
+    pub fn load_images(&self, options: &DataOptions) -> Result<DataSet, Error> {
         let DataOptions { train_size, validation_size, seed } = *options;
         match self {
             Self::Shapes { side } => shapes::draw(*side, train_size, validation_size, seed),
@@ -113,7 +113,7 @@ impl DataSpec {
             Self::Folder { directory, side } => {
                 folders::load(directory, *side, train_size, validation_size, seed)
             }
-            Self::Words | Self::Text { .. } | Self::Characters { .. } => Err(self.unknown()),
+            Self::Words | Self::Text { .. } | Self::Characters { .. } => Err(self.unknown_error()),
         }
     }
 
@@ -122,18 +122,18 @@ impl DataSpec {
     /// # Errors
     /// If a file is missing or broken, or the text is shorter than the requested parts: see [`Error`]. [`Error::UnknownData`] if
     /// these are images.
-    pub fn read_text(&self, options: &DataOptions) -> Result<Corpus, Error> {
+    pub fn load_text(&self, options: &DataOptions) -> Result<TextCorpus, Error> {
         let DataOptions { train_size, validation_size, seed } = *options;
         match self {
             Self::Words => text::draw(train_size, validation_size, seed),
-            Self::Text { path } => text::load(path, Tokens::Words, train_size, validation_size),
-            Self::Characters { path } => text::load(path, Tokens::Characters, train_size, validation_size),
-            _ => Err(self.unknown()),
+            Self::Text { path } => text::load(path, TokenUnit::Words, train_size, validation_size),
+            Self::Characters { path } => text::load(path, TokenUnit::Characters, train_size, validation_size),
+            _ => Err(self.unknown_error()),
         }
     }
 
-    fn unknown(&self) -> Error {
-        Error::UnknownData { name: self.to_string(), known: Self::KNOWN }
+    fn unknown_error(&self) -> Error {
+        Error::UnknownData { name: self.to_string(), known: Self::KNOWN_NAMES }
     }
 
     /// The name, and where the files are, if there are any.
@@ -156,7 +156,7 @@ impl FromStr for DataSpec {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let unknown = || Error::UnknownData { name: text.to_owned(), known: Self::KNOWN };
+        let unknown = || Error::UnknownData { name: text.to_owned(), known: Self::KNOWN_NAMES };
         let (name, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
         let place = PathBuf::from(rest);
         match (name, rest) {

@@ -3,7 +3,7 @@
 //! Source of TinyImageNet: Stanford CS231n, `train/CLASS/images/*.JPEG`, 200 classes of 500 images of 64 × 64 pixels.
 
 use crate::error::Error;
-use crate::images::{DataSet, Images, PixelNormalization};
+use crate::images::{DataSet, LabeledImages, PixelNormalization};
 use crate::pictures;
 use crate::split::split;
 use foretell::ImageShape;
@@ -38,7 +38,7 @@ pub(crate) fn load(
     let wanted = train.zip(validation).map(|(train, validation)| train.saturating_add(validation));
     let most = wanted.map_or(usize::MAX, |wanted| wanted.div_ceil(classes.len()));
     let shape = ImageShape { channels: 3, height: side, width: side };
-    let mut images = Images { shape, classes: classes.len(), pixels: Vec::new(), labels: Vec::new() };
+    let mut images = LabeledImages { shape, classes: classes.len(), pixels: Vec::new(), labels: Vec::new() };
     for (label, paths) in classes.iter().enumerate() {
         for path in paths.iter().take(most) {
             images.pixels.extend(pictures::read(path)?.square(side));
@@ -125,7 +125,7 @@ mod tests {
         let directory = folder(&names.map(|name| (name, PICTURE)));
         let data = load_all(directory.path(), 32).unwrap();
         assert_eq!((data.train.classes, data.train.len(), data.validation.labels.len()), (2, 2, 2));
-        let row = &data.train.image(0)[..32];
+        let row = &data.train.image_pixels(0)[..32];
         assert!(
             row[..15].iter().all(|v| v.abs_diff(200) < 4) && row[17..].iter().all(|v| v.abs_diff(60) < 4)
         );

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The part of a [`TrainSpec`](crate::TrainSpec) that determines the results. A checkpoint of another identity is refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Identity {
+pub(crate) struct TrainingIdentity {
     pub(crate) space: String,
     pub(crate) configuration: Configuration,
     pub(crate) width: f64,
@@ -23,7 +23,7 @@ pub(crate) struct Identity {
     pub(crate) seed: u64,
 }
 
-impl Identity {
+impl TrainingIdentity {
     /// The first field in which two identities differ, with its value in `self` and in `other`.
     pub(crate) fn first_difference(&self, other: &Self) -> Option<(String, String, String)> {
         let fields = |identity: &Self| serde_json::to_value(identity).unwrap_or_default();

@@ -1,11 +1,11 @@
 //! Learning from images: an epoch in random order, and the judgment on the validation images.
 
-use crate::images::{DataSet, Images};
+use crate::images::{DataSet, LabeledImages};
 use crate::layers::loss::mean_cross_entropy;
 use crate::layers::parameter::Module;
-use crate::lessons::{Judgment, Lessons, Steps};
+use crate::lessons::{EpochSteps, LessonData, ValidationScores};
 use crate::optimizer::Optimizer;
-use crate::stream::Purpose;
+use crate::stream::StreamPurpose;
 use crate::tensor::Tensor;
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -22,7 +22,7 @@ pub(crate) trait ImageNetwork: Module {
     fn logits(&mut self, images: Tensor<4>, training: Option<&mut ChaCha8Rng>) -> Tensor<2>;
 }
 
-impl<N: ImageNetwork> Lessons<N> for DataSet {
+impl<N: ImageNetwork> LessonData<N> for DataSet {
     fn steps(&self, batch_size: usize) -> usize {
         self.train.len().div_ceil(batch_size)
     }
@@ -31,11 +31,11 @@ impl<N: ImageNetwork> Lessons<N> for DataSet {
         1.0 / self.train.classes as f64
     }
 
-    fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &Steps) -> f64 {
+    fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &EpochSteps) -> f64 {
         let mut order: Vec<usize> = (0..self.train.len()).collect();
-        order.shuffle(&mut steps.chance.stream(Purpose::Order));
-        let mut mirror = steps.chance.stream(Purpose::Mirror);
-        let mut dropout = steps.chance.stream(Purpose::Dropout);
+        order.shuffle(&mut steps.chance.stream(StreamPurpose::Order));
+        let mut mirror = steps.chance.stream(StreamPurpose::Mirror);
+        let mut dropout = steps.chance.stream(StreamPurpose::Dropout);
         let mut total = 0.0;
         for batch in order.chunks(steps.batch_size) {
             let mirrored: Vec<bool> = batch.iter().map(|_| self.mirror && mirror.random()).collect();
@@ -54,7 +54,7 @@ impl<N: ImageNetwork> Lessons<N> for DataSet {
     }
 
     /// An image whose logits are not all finite counts as wrong.
-    fn evaluate_network(&self, network: &N) -> Judgment {
+    fn evaluate_network(&self, network: &N) -> ValidationScores {
         let mut network = network.frozen_copy();
         let images = &self.validation;
         let indices: Vec<usize> = (0..images.len()).collect();
@@ -70,7 +70,7 @@ impl<N: ImageNetwork> Lessons<N> for DataSet {
             }
         }
         let count = images.len() as f64;
-        Judgment { accuracy: right as f64 / count, loss: total / count }
+        ValidationScores { accuracy: right as f64 / count, loss: total / count }
     }
 }
 
@@ -89,8 +89,8 @@ pub(crate) fn cross_entropy(logits: &[f32], label: usize) -> f64 {
     sum.ln() + f64::from(largest - logits[label])
 }
 
-fn network_inputs(data: &DataSet, images: &Images, batch: &[usize], mirrored: &[bool]) -> Tensor<4> {
-    let mut values = Vec::with_capacity(batch.len() * images.values());
+fn network_inputs(data: &DataSet, images: &LabeledImages, batch: &[usize], mirrored: &[bool]) -> Tensor<4> {
+    let mut values = Vec::with_capacity(batch.len() * images.values_per_image());
     for (&index, &mirrored) in batch.iter().zip(mirrored) {
         images.push_inputs(index, &data.normalization, mirrored, &mut values);
     }

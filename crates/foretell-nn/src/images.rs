@@ -16,7 +16,7 @@ pub enum PixelNormalization {
 
 /// Labeled images of one shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Images {
+pub struct LabeledImages {
     /// The shape of each.
     pub shape: ImageShape,
     /// Number of classes; labels are 0 to `classes` − 1.
@@ -31,9 +31,9 @@ pub struct Images {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataSet {
     /// The images that the network learns from.
-    pub train: Images,
+    pub train: LabeledImages,
     /// The images that its accuracy is measured on after each epoch; no image is also in `train`.
-    pub validation: Images,
+    pub validation: LabeledImages,
     /// The conversion of pixels to inputs.
     pub normalization: PixelNormalization,
     /// Whether training images are mirrored left to right with probability ½, drawn again each epoch.
@@ -45,7 +45,7 @@ impl DataSet {
     /// network is one that learns from mirrored images.
     #[must_use]
     pub(crate) fn subtract_mean_image(self, mirror: bool) -> Self {
-        let mut sums = vec![0_u64; self.train.values()];
+        let mut sums = vec![0_u64; self.train.values_per_image()];
         for image in self.train.pixels.chunks_exact(sums.len()) {
             sums.iter_mut().zip(image).for_each(|(sum, &value)| *sum += u64::from(value));
         }
@@ -54,7 +54,7 @@ impl DataSet {
     }
 }
 
-impl Images {
+impl LabeledImages {
     /// Number of images.
     pub fn len(&self) -> usize {
         self.labels.len()
@@ -66,7 +66,7 @@ impl Images {
     }
 
     /// Values of one image: channels · height · width.
-    pub fn values(&self) -> usize {
+    pub fn values_per_image(&self) -> usize {
         self.shape.channels * self.shape.height * self.shape.width
     }
 
@@ -74,15 +74,15 @@ impl Images {
     ///
     /// # Panics
     /// If there is no such image.
-    pub fn image(&self, index: usize) -> &[u8] {
-        &self.pixels[index * self.values()..][..self.values()]
+    pub fn image_pixels(&self, index: usize) -> &[u8] {
+        &self.pixels[index * self.values_per_image()..][..self.values_per_image()]
     }
 
     /// The images `indices`, in that order.
     #[must_use]
     pub(crate) fn part(&self, indices: &[usize]) -> Self {
         Self {
-            pixels: indices.iter().flat_map(|&i| self.image(i)).copied().collect(),
+            pixels: indices.iter().flat_map(|&i| self.image_pixels(i)).copied().collect(),
             labels: indices.iter().map(|&i| self.labels[i]).collect(),
             ..*self
         }
@@ -96,7 +96,7 @@ impl Images {
         mirrored: bool,
         inputs: &mut Vec<f32>,
     ) {
-        let image = self.image(index);
+        let image = self.image_pixels(index);
         let start = inputs.len();
         match normalization {
             PixelNormalization::MeanImage(mean) => {
@@ -132,9 +132,9 @@ impl PixelNormalization {
 mod tests {
     use super::*;
 
-    fn two_by_two(pixels: Vec<u8>) -> Images {
+    fn two_by_two(pixels: Vec<u8>) -> LabeledImages {
         let shape = ImageShape { channels: 1, height: 2, width: 2 };
-        Images { shape, classes: 2, labels: vec![0; pixels.len() / 4], pixels }
+        LabeledImages { shape, classes: 2, labels: vec![0; pixels.len() / 4], pixels }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use flate2::read::ZlibDecoder;
 use std::io::Read;
 use std::path::Path;
 
-const HEADER: usize = 128;
+const HEADER_BYTES: usize = 128;
 const BYTES_TYPE: u32 = 2;
 const DOUBLES_TYPE: u32 = 9;
 const ARRAY_TYPE: u32 = 14;
@@ -17,7 +17,7 @@ const COMPRESSED_TYPE: u32 = 15;
 
 /// An array: its sizes, and its values in MATLAB's order, the first index fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Array {
+pub(crate) struct MatArray {
     /// Name of the array.
     pub(crate) name: String,
     /// Sizes of the array.
@@ -27,14 +27,15 @@ pub(crate) struct Array {
 }
 
 /// Reads the arrays of unsigned bytes of the file at `path`. Whole numbers up to 255 that are written as doubles are read, too.
-pub(crate) fn read(path: &Path) -> Result<Vec<Array>, Error> {
+pub(crate) fn read(path: &Path) -> Result<Vec<MatArray>, Error> {
     let bytes = std::fs::read(path).map_err(|error| Error::read(path, error))?;
     let invalid = |reason: String| Error::Mat { path: path.to_owned(), reason };
-    let little = bytes.get(126..HEADER).ok_or_else(|| invalid("it is shorter than a header".to_owned()))?;
+    let little =
+        bytes.get(126..HEADER_BYTES).ok_or_else(|| invalid("it is shorter than a header".to_owned()))?;
     if little != b"IM" {
         return Err(invalid("its header does not end in `IM`".to_owned()));
     }
-    let mut rest = &bytes[HEADER..];
+    let mut rest = &bytes[HEADER_BYTES..];
     let mut arrays = Vec::new();
     while !rest.is_empty() {
         let element;
@@ -78,7 +79,7 @@ fn next_element(bytes: &[u8]) -> Result<(MatElement<'_>, &[u8]), String> {
 }
 
 /// The array of an element; none if it is not numeric.
-fn array((kind, bytes): MatElement<'_>) -> Result<Option<Array>, String> {
+fn array((kind, bytes): MatElement<'_>) -> Result<Option<MatArray>, String> {
     if kind != ARRAY_TYPE {
         return Ok(None);
     }
@@ -101,7 +102,7 @@ fn array((kind, bytes): MatElement<'_>) -> Result<Option<Array>, String> {
     if count != Some(values.len()) {
         return Err(format!("array {name} has sizes {sizes:?} but {} values", values.len()));
     }
-    Ok(Some(Array { name, sizes, values }))
+    Ok(Some(MatArray { name, sizes, values }))
 }
 
 /// A double that is a whole number from 0 to 255.
@@ -125,7 +126,7 @@ pub(crate) mod tests {
 
     /// A file with these arrays of bytes, compressed as MATLAB does.
     pub(crate) fn file(arrays: &[(&str, &[u32], &[u8])]) -> Vec<u8> {
-        let mut bytes = vec![b' '; HEADER];
+        let mut bytes = vec![b' '; HEADER_BYTES];
         bytes[126..].copy_from_slice(b"IM");
         for (name, sizes, values) in arrays {
             let sizes: Vec<u8> = sizes.iter().flat_map(|size| size.to_le_bytes()).collect();
@@ -151,7 +152,10 @@ pub(crate) mod tests {
         std::fs::write(&path, file(&[("X", &[2, 3], &[1, 2, 3, 4, 5, 6]), ("y", &[3, 1], &[7, 8, 9])]))
             .unwrap();
         let arrays = read(&path).unwrap();
-        assert_eq!(arrays[0], Array { name: "X".into(), sizes: vec![2, 3], values: vec![1, 2, 3, 4, 5, 6] });
+        assert_eq!(
+            arrays[0],
+            MatArray { name: "X".into(), sizes: vec![2, 3], values: vec![1, 2, 3, 4, 5, 6] }
+        );
         assert_eq!((arrays[1].name.as_str(), arrays[1].values.as_slice()), ("y", &[7, 8, 9][..]));
     }
 
@@ -160,7 +164,7 @@ pub(crate) mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.mat");
         let whole = file(&[("X", &[2, 3], &[1, 2, 3, 4, 5, 6])]);
-        for cut in (0..whole.len()).filter(|&cut| cut != HEADER) {
+        for cut in (0..whole.len()).filter(|&cut| cut != HEADER_BYTES) {
             std::fs::write(&path, &whole[..cut]).unwrap();
             let message = read(&path).unwrap_err().to_string();
             assert!(message.contains("a.mat"), "{message}");

@@ -4,7 +4,7 @@
 //! a dimension), then one byte a value.
 
 use crate::error::Error;
-use crate::images::{DataSet, Images, PixelNormalization};
+use crate::images::{DataSet, LabeledImages, PixelNormalization};
 use crate::split::split;
 use flate2::read::GzDecoder;
 use foretell::ImageShape;
@@ -51,7 +51,7 @@ fn find_file(directory: &Path, name: &str) -> Option<PathBuf> {
     [name.to_owned(), format!("{name}.gz")].iter().map(|n| directory.join(n)).find(|path| path.is_file())
 }
 
-fn read_pair((images_path, labels_path): &(PathBuf, PathBuf)) -> Result<Images, Error> {
+fn read_pair((images_path, labels_path): &(PathBuf, PathBuf)) -> Result<LabeledImages, Error> {
     let (sizes, pixels) = read_idx::<3>(images_path, IMAGES_MAGIC)?;
     let ([labeled], labels) = read_idx::<1>(labels_path, LABELS_MAGIC)?;
     if sizes[0] != labeled {
@@ -65,7 +65,7 @@ fn read_pair((images_path, labels_path): &(PathBuf, PathBuf)) -> Result<Images, 
         return Err(Error::Label { path, image, label, classes: CLASS_COUNT });
     }
     let shape = ImageShape { channels: 1, height: sizes[1], width: sizes[2] };
-    Ok(Images { shape, classes: CLASS_COUNT, pixels, labels })
+    Ok(LabeledImages { shape, classes: CLASS_COUNT, pixels, labels })
 }
 
 /// Sizes and values of the idx file at `path`, which has `D` dimensions.
@@ -135,7 +135,7 @@ mod tests {
         let data = load(directory.path(), None, None, 7).unwrap();
         assert_eq!((data.train.len(), data.validation.len()), (8, 2));
         assert_eq!(data.train.shape, ImageShape { channels: 1, height: 2, width: 3 });
-        let image = usize::from(data.train.image(0)[0]) / 6;
+        let image = usize::from(data.train.image_pixels(0)[0]) / 6;
         assert_eq!(data.train.labels[0], classes[image]);
     }
 

@@ -7,14 +7,14 @@ use crate::tensor::graph::dot;
 /// An optimizer with its state. To the gradient of a parameter it first adds the L2 penalty, λ times the parameter.
 #[derive(Clone)]
 pub(crate) struct Optimizer {
-    rule: Rule,
+    rule: UpdateRule,
     penalty: f64,
-    progress: Progress,
+    progress: OptimizerProgress,
 }
 
 /// A step from a gradient g at a rate η; w is the parameter, all operations are value by value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Rule {
+pub(crate) enum UpdateRule {
     /// w ← w − η·g.
     Descent,
     /// v ← μ·v + g;  w ← w − η·v.
@@ -46,7 +46,7 @@ pub(crate) enum Rule {
 const ADAM_BETAS: [f64; 2] = [0.9, 0.999];
 const DENOMINATOR_EPSILON: f64 = 1e-8;
 
-impl Rule {
+impl UpdateRule {
     /// Numbers that are remembered for each value of a parameter.
     fn memories(self) -> usize {
         match self {
@@ -59,7 +59,7 @@ impl Rule {
 
 /// The progress of an optimizer.
 #[derive(Clone, Default)]
-pub(crate) struct Progress {
+pub(crate) struct OptimizerProgress {
     /// Steps so far.
     pub(crate) steps: u64,
     /// The memories of each trained parameter, in the order of visits.
@@ -68,8 +68,8 @@ pub(crate) struct Progress {
 
 impl Optimizer {
     /// An optimizer at its start.
-    pub(crate) fn new(rule: Rule) -> Self {
-        Self { rule, penalty: 0.0, progress: Progress::default() }
+    pub(crate) fn new(rule: UpdateRule) -> Self {
+        Self { rule, penalty: 0.0, progress: OptimizerProgress::default() }
     }
 
     /// Sets an L2 penalty for all parameters without one of their own.
@@ -79,7 +79,7 @@ impl Optimizer {
     }
 
     /// Progress of the optimizer.
-    pub(crate) fn progress(&self) -> &Progress {
+    pub(crate) fn progress(&self) -> &OptimizerProgress {
         &self.progress
     }
 
@@ -88,7 +88,7 @@ impl Optimizer {
     ///
     /// # Errors
     /// Those of `memories`.
-    pub(crate) fn resumed<N: Module, E>(
+    pub(crate) fn resume_at<N: Module, E>(
         mut self,
         steps: u64,
         network: &N,
@@ -101,7 +101,7 @@ impl Optimizer {
                 .map(|_| memories(count).map(|values| Tensor::constant(values, [count])));
             all.push(remembered.collect::<Result<_, _>>()?);
         }
-        self.progress = Progress { steps, memories: all };
+        self.progress = OptimizerProgress { steps, memories: all };
         Ok(self)
     }
 
@@ -136,7 +136,7 @@ impl Optimizer {
         }
         let Some(slope) = slope else { return };
         let penalty = parameter.penalty.unwrap_or(self.penalty);
-        let Progress { steps, memories } = &mut self.progress;
+        let OptimizerProgress { steps, memories } = &mut self.progress;
         let (rule, steps, memories) = (self.rule, *steps, &mut memories[place]);
         parameter.change(|values| {
             let mut lists: Vec<Vec<f32>> = memories.drain(..).map(Tensor::into_values).collect();
@@ -181,7 +181,7 @@ fn add_penalty(slope: &mut [f32], values: &[f32], shorten: f64, penalty: f64) {
 
 /// The rule, value by value.
 fn update_values(
-    rule: Rule,
+    rule: UpdateRule,
     rate: f64,
     steps: u64,
     values: &mut [f32],
@@ -191,22 +191,22 @@ fn update_values(
     let rate = rate as f32;
     let slopes = values.iter_mut().zip(slope);
     match (rule, memories) {
-        (Rule::Descent, _) => slopes.for_each(|(value, slope)| *value -= rate * slope),
-        (Rule::Momentum { momentum }, [speeds]) => {
+        (UpdateRule::Descent, _) => slopes.for_each(|(value, slope)| *value -= rate * slope),
+        (UpdateRule::Momentum { momentum }, [speeds]) => {
             let momentum = momentum as f32;
             for ((value, slope), speed) in slopes.zip(speeds) {
                 *speed = *speed * momentum + slope;
                 *value -= rate * *speed;
             }
         }
-        (Rule::Nesterov { momentum }, [speeds]) => {
+        (UpdateRule::Nesterov { momentum }, [speeds]) => {
             let momentum = momentum as f32;
             for ((value, slope), speed) in slopes.zip(speeds) {
                 *speed = *speed * momentum + slope;
                 *value -= rate * (*speed * momentum + slope);
             }
         }
-        (Rule::Adam, [means, squares]) => {
+        (UpdateRule::Adam, [means, squares]) => {
             let [beta_1, beta_2] = ADAM_BETAS.map(|beta| beta as f32);
             let [fresh_1, fresh_2] = ADAM_BETAS.map(|beta| (1.0 - beta) as f32);
             let (factor, epsilon) = adam_correction(steps);
@@ -217,7 +217,7 @@ fn update_values(
                 *value -= rate * (*mean * factor / (square.sqrt() + epsilon));
             }
         }
-        (Rule::RmsProp { alpha }, [squares]) => {
+        (UpdateRule::RmsProp { alpha }, [squares]) => {
             let (old, fresh) = (alpha as f32, (1.0 - alpha) as f32);
             for ((value, slope), square) in slopes.zip(squares) {
                 *square = *square * old + slope * slope * fresh;
@@ -249,7 +249,7 @@ mod tests {
         parameter.val().into_values().into_iter().map(|value| f64::from(value) / -0.1).collect()
     }
 
-    fn assert_moves(rule: Rule, expected: [[f64; 2]; 2]) {
+    fn assert_moves(rule: UpdateRule, expected: [[f64; 2]; 2]) {
         let (mut optimizer, mut parameter) = (Optimizer::new(rule), parameter());
         for expected in expected {
             let found = moved(&mut optimizer, &mut parameter, None);
@@ -266,22 +266,25 @@ mod tests {
 
     #[test]
     fn two_steps_with_the_same_gradient_move_as_the_formulas_say() {
-        assert_moves(Rule::Descent, [SLOPE, SLOPE]);
-        assert_moves(Rule::Momentum { momentum: 0.9 }, [SLOPE, SLOPE.map(|g| 1.9 * g)]);
+        assert_moves(UpdateRule::Descent, [SLOPE, SLOPE]);
+        assert_moves(UpdateRule::Momentum { momentum: 0.9 }, [SLOPE, SLOPE.map(|g| 1.9 * g)]);
         assert_moves(
-            Rule::Nesterov { momentum: 0.9 },
+            UpdateRule::Nesterov { momentum: 0.9 },
             [SLOPE.map(|g| 1.9 * g), SLOPE.map(|g| (0.9 * 1.9 + 1.0) * g)],
         );
         // both means are those of equal gradients: g/|g|
-        assert_moves(Rule::Adam, [[-1.0, 1.0]; 2]);
+        assert_moves(UpdateRule::Adam, [[-1.0, 1.0]; 2]);
         let first = (0.01_f64 * 0.25).sqrt();
         let second = (0.99 * 0.01_f64 * 0.25 + 0.01 * 0.25).sqrt();
-        assert_moves(Rule::RmsProp { alpha: 0.99 }, [SLOPE.map(|g| g / first), SLOPE.map(|g| g / second)]);
+        assert_moves(
+            UpdateRule::RmsProp { alpha: 0.99 },
+            [SLOPE.map(|g| g / first), SLOPE.map(|g| g / second)],
+        );
     }
 
     #[test]
     fn a_long_gradient_is_shortened_a_parameter_may_learn_faster_and_penalties_pull_to_zero() {
-        let mut optimizer = Optimizer::new(Rule::Descent).with_penalty(0.25);
+        let mut optimizer = Optimizer::new(UpdateRule::Descent).with_penalty(0.25);
         let found = moved(&mut optimizer, &mut parameter(), Some(0.1));
         let length = 0.1 / 2.0_f64.sqrt();
         assert!((found[0] + length).abs() < 1e-6 && (found[1] - length).abs() < 1e-6, "{found:?}");
@@ -301,7 +304,7 @@ mod tests {
         let mut memory = Param::new(vec![0.5; 2], [1, 2], false);
         let mut network = vec![parameter(), memory.clone()];
         let loss = mean_cross_entropy(network[0].val(), vec![0]);
-        Optimizer::new(Rule::Adam).step(0.1, &mut network, loss, None);
+        Optimizer::new(UpdateRule::Adam).step(0.1, &mut network, loss, None);
         assert_eq!(network[1].val().into_values(), memory.val().into_values());
         memory.set_value_list(vec![1.0; 2]);
         assert!(network[0].val().into_values()[0] > 0.0);

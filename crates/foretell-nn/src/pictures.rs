@@ -18,14 +18,14 @@ pub(crate) fn is_picture(path: &Path) -> bool {
 }
 
 /// A picture: red, green and blue of pixel after pixel, row after row.
-pub(crate) struct Picture {
+pub(crate) struct RgbPicture {
     width: usize,
     height: usize,
     pixels: Vec<u8>,
 }
 
 /// Reads a JPEG or PNG file, told apart by their content. Gray is seen as color; transparency is not seen.
-pub(crate) fn read(path: &Path) -> Result<Picture, Error> {
+pub(crate) fn read(path: &Path) -> Result<RgbPicture, Error> {
     let bytes = std::fs::read(path).map_err(|error| Error::read(path, error))?;
     let picture = if bytes.starts_with(PNG_SIGNATURE) { read_png(&bytes) } else { read_jpeg(bytes) };
     let picture = picture.map_err(|reason| Error::Picture { path: path.to_owned(), reason })?;
@@ -35,15 +35,15 @@ pub(crate) fn read(path: &Path) -> Result<Picture, Error> {
     }
 }
 
-fn read_jpeg(bytes: Vec<u8>) -> Result<Picture, String> {
+fn read_jpeg(bytes: Vec<u8>) -> Result<RgbPicture, String> {
     let options = DecoderOptions::default().jpeg_set_out_colorspace(ColorSpace::RGB);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
     let pixels = decoder.decode().map_err(|error| error.to_string())?;
     let (width, height) = decoder.dimensions().ok_or("its size is missing")?;
-    Ok(Picture { width, height, pixels })
+    Ok(RgbPicture { width, height, pixels })
 }
 
-fn read_png(bytes: &[u8]) -> Result<Picture, String> {
+fn read_png(bytes: &[u8]) -> Result<RgbPicture, String> {
     let mut decoder = png::Decoder::new(Cursor::new(bytes));
     decoder.set_transformations(Transformations::normalize_to_color8());
     let mut reader = decoder.read_info().map_err(|error| error.to_string())?;
@@ -57,16 +57,17 @@ fn read_png(bytes: &[u8]) -> Result<Picture, String> {
         ColorType::GrayscaleAlpha => values.chunks_exact(2).flat_map(|pixel| [pixel[0]; 3]).collect(),
         ColorType::Indexed => return Err("its palette is missing".to_owned()),
     };
-    Ok(Picture { width: frame.width as usize, height: frame.height as usize, pixels })
+    Ok(RgbPicture { width: frame.width as usize, height: frame.height as usize, pixels })
 }
 
-impl Picture {
+impl RgbPicture {
     /// The middle square at `side` × `side` pixels, channel by channel. A value is the mean over the area that its pixel covers in
     /// the square.
     pub(crate) fn square(&self, side: usize) -> Vec<u8> {
         let square = self.width.min(self.height);
         let (left, top) = ((self.width - square) / 2, (self.height - square) / 2);
-        let covered: Vec<Vec<(usize, f64)>> = (0..side).map(|place| covered(place, side, square)).collect();
+        let covered: Vec<Vec<(usize, f64)>> =
+            (0..side).map(|place| covered_pixels(place, side, square)).collect();
         let mut values = Vec::with_capacity(3 * side * side);
         for (channel, row) in (0..3).flat_map(|channel| (0..side).map(move |row| (channel, row))) {
             for column in 0..side {
@@ -86,7 +87,7 @@ impl Picture {
 }
 
 /// The pixels of a line of `from` pixels that pixel `place` of a line of `to` covers, each with its share.
-fn covered(place: usize, to: usize, from: usize) -> Vec<(usize, f64)> {
+fn covered_pixels(place: usize, to: usize, from: usize) -> Vec<(usize, f64)> {
     let (start, end) = (place * from, (place + 1) * from);
     let share = |pixel: usize| ((pixel + 1) * to).min(end) - (pixel * to).max(start);
     (start / to..end.div_ceil(to)).map(|pixel| (pixel, share(pixel) as f64)).collect()
@@ -97,9 +98,9 @@ mod tests {
     use super::*;
 
     /// A row of gray pixels.
-    fn row(values: &[u8]) -> Picture {
+    fn row(values: &[u8]) -> RgbPicture {
         let pixels = values.iter().flat_map(|&value| [value, value + 1, value + 2]).collect();
-        Picture { width: values.len(), height: 1, pixels }
+        RgbPicture { width: values.len(), height: 1, pixels }
     }
 
     fn png(color: ColorType, values: &[u8]) -> Vec<u8> {
@@ -113,13 +114,14 @@ mod tests {
     #[test]
     fn pixels_are_means_of_what_they_cover_in_the_middle_square() {
         assert_eq!(row(&[9, 40, 9]).square(1), [40, 41, 42]);
-        assert_eq!(covered(0, 2, 4), [(0, 2.0), (1, 2.0)]);
+        assert_eq!(covered_pixels(0, 2, 4), [(0, 2.0), (1, 2.0)]);
         // of three pixels, the first of two covers one and a half
-        assert_eq!(covered(0, 2, 3), [(0, 2.0), (1, 1.0)]);
-        assert_eq!(covered(1, 2, 3), [(1, 1.0), (2, 2.0)]);
+        assert_eq!(covered_pixels(0, 2, 3), [(0, 2.0), (1, 1.0)]);
+        assert_eq!(covered_pixels(1, 2, 3), [(1, 1.0), (2, 2.0)]);
         // one pixel becomes four
         assert_eq!(row(&[5]).square(2), [5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7]);
-        let four = Picture { width: 2, height: 2, pixels: vec![0, 0, 0, 10, 20, 40, 10, 20, 40, 20, 40, 81] };
+        let four =
+            RgbPicture { width: 2, height: 2, pixels: vec![0, 0, 0, 10, 20, 40, 10, 20, 40, 20, 40, 81] };
         assert_eq!(four.square(1), [10, 20, 40]);
     }
 

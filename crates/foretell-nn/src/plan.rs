@@ -2,12 +2,12 @@
 
 use crate::data_spec::{DataOptions, DataSpec};
 use crate::error::Error;
-use crate::identity::Identity;
+use crate::identity::TrainingIdentity;
 use crate::images::DataSet;
 use crate::report::EpochReport;
 use crate::schedule::RateSchedule;
-use crate::text::Corpus;
-use foretell::{Configuration, LayerSequence, NETWORK, Value};
+use crate::text::TextCorpus;
+use foretell::{Configuration, LayerSequence, NETWORK_KEY, Value};
 use std::path::PathBuf;
 
 /// The network, data and length of a training.
@@ -53,7 +53,7 @@ impl TrainSpec {
         let net = Value::Text(network.to_string());
         Self {
             space: "metaqnn".to_owned(),
-            configuration: Configuration::from([(NETWORK.to_owned(), net)]),
+            configuration: Configuration::from([(NETWORK_KEY.to_owned(), net)]),
             width: 1.0,
             data,
             train_size: None,
@@ -87,18 +87,18 @@ impl TrainSpec {
         if self.data.is_text() {
             return Err(self.material_error("images", "a text"));
         }
-        self.data.load(&self.data_options())
+        self.data.load_images(&self.data_options())
     }
 
     /// The text.
     ///
     /// # Errors
     /// [`Error::Material`] if the data are images; otherwise see [`DataSpec::read_text`].
-    pub(crate) fn text(&self) -> Result<Corpus, Error> {
+    pub(crate) fn text(&self) -> Result<TextCorpus, Error> {
         if !self.data.is_text() {
             return Err(self.material_error("a text", "images"));
         }
-        self.data.read_text(&self.data_options())
+        self.data.load_text(&self.data_options())
     }
 
     fn material_error(&self, needed: &'static str, found: &'static str) -> Error {
@@ -115,7 +115,7 @@ impl TrainSpec {
         range: std::ops::RangeInclusive<f64>,
     ) -> Result<f64, Error> {
         let value = self.configuration.get(name);
-        match value.and_then(Value::number).filter(|number| range.contains(number)) {
+        match value.and_then(Value::as_number).filter(|number| range.contains(number)) {
             Some(number) => Ok(number),
             None => {
                 let expected = match (*range.start(), *range.end()) {
@@ -137,7 +137,7 @@ impl TrainSpec {
         name: &'static str,
         range: std::ops::RangeInclusive<usize>,
     ) -> Result<usize, Error> {
-        let value = self.configuration.get(name).and_then(Value::number);
+        let value = self.configuration.get(name).and_then(Value::as_number);
         match value.filter(|number| number.fract() == 0.0 && *number >= 0.0).map(|number| number as usize) {
             Some(count) if range.contains(&count) => Ok(count),
             _ => {
@@ -182,8 +182,8 @@ impl TrainSpec {
     }
 
     /// The identity that a checkpoint must have.
-    pub(crate) fn identity(&self) -> Identity {
-        Identity {
+    pub(crate) fn identity(&self) -> TrainingIdentity {
+        TrainingIdentity {
             space: self.space.clone(),
             configuration: self.configuration.clone(),
             width: self.width,

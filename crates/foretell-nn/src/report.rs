@@ -1,6 +1,6 @@
 //! The report of a training after each epoch.
 
-use crate::cost::Cost;
+use crate::cost::NetworkCost;
 use serde::{Deserialize, Serialize};
 
 /// The results of an epoch.
@@ -20,7 +20,7 @@ pub struct EpochReport {
     pub failed_epochs: usize,
     /// The cost of the network, reported with the first epoch.
     #[serde(skip)]
-    pub cost: Option<Cost>,
+    pub cost: Option<NetworkCost>,
     /// Whether the epoch was not trained now but read from a checkpoint.
     #[serde(skip)]
     pub recovered: bool,

@@ -6,12 +6,12 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The number of starting rates the retry rule tries.
-pub(crate) const ATTEMPTS: usize = 5;
+pub(crate) const MAX_ATTEMPTS: usize = 5;
 
 /// The steps of the optimizer within which a starting rate must prove better than guessing: an epoch of 45 000 images in batches of 128.
 ///
 /// Source: MetaQNN's training settings (B. Baker et al. 2017), where they are one epoch.
-pub const PROBATION: usize = 351;
+pub const PROBATION_STEPS: usize = 351;
 
 /// The starting learning rate of attempt `attempt` (from 0): 0.001 · 0.4^attempt.
 ///
@@ -64,7 +64,7 @@ pub enum RateSchedule {
 }
 
 impl RateSchedule {
-    const ALL: [(&str, Self); 4] = [
+    const ALL_SCHEDULES: [(&str, Self); 4] = [
         ("step", Self::Step),
         ("exponential", Self::Exponential),
         ("cosine", Self::Cosine),
@@ -72,7 +72,7 @@ impl RateSchedule {
     ];
 
     /// The factor on the starting rate in epoch `epoch` (from 1) of `epochs` planned.
-    pub fn factor(self, epoch: usize, epochs: usize) -> f64 {
+    pub fn rate_factor(self, epoch: usize, epochs: usize) -> f64 {
         let passed = epoch.saturating_sub(1) as f64 / epochs as f64;
         match self {
             Self::Step => learning_rate(1.0, epoch, epochs),
@@ -87,17 +87,19 @@ impl FromStr for RateSchedule {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let known = Self::ALL.iter().find(|(name, _)| *name == text);
+        let known = Self::ALL_SCHEDULES.iter().find(|(name, _)| *name == text);
         known.map(|&(_, schedule)| schedule).ok_or_else(|| Error::UnknownSchedule {
             name: text.to_owned(),
-            known: Self::ALL.map(|(name, _)| name).join(", "),
+            known: Self::ALL_SCHEDULES.map(|(name, _)| name).join(", "),
         })
     }
 }
 
 impl fmt::Display for RateSchedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::ALL.iter().find(|(_, schedule)| schedule == self).map_or("", |(name, _)| name))
+        f.write_str(
+            Self::ALL_SCHEDULES.iter().find(|(_, schedule)| schedule == self).map_or("", |(name, _)| name),
+        )
     }
 }
 
@@ -109,7 +111,7 @@ pub(crate) fn even_falls(reductions: usize, epoch: usize, epochs: usize) -> f64 
 
 /// The validation accuracy that an attempt must exceed where guessing reaches `guessing`: one and a half times as much, 0.15
 /// for ten classes.
-pub fn least_accuracy(guessing: f64) -> f64 {
+pub fn min_accuracy(guessing: f64) -> f64 {
     1.5 * guessing
 }
 
@@ -138,19 +140,20 @@ mod tests {
 
     #[test]
     fn every_schedule_begins_at_the_starting_rate_and_two_fall_alike_by_the_end_of_a_quarter() {
-        for (name, schedule) in RateSchedule::ALL {
+        for (name, schedule) in RateSchedule::ALL_SCHEDULES {
             assert_eq!(
                 (name.parse::<RateSchedule>().unwrap(), schedule.to_string().as_str()),
                 (schedule, name)
             );
-            assert!((schedule.factor(1, 20) - 1.0).abs() < 1e-12, "{name}");
+            assert!((schedule.rate_factor(1, 20) - 1.0).abs() < 1e-12, "{name}");
         }
         for epoch in [6, 11, 16] {
-            let [step, even] = [RateSchedule::Step, RateSchedule::Exponential].map(|s| s.factor(epoch, 20));
+            let [step, even] =
+                [RateSchedule::Step, RateSchedule::Exponential].map(|s| s.rate_factor(epoch, 20));
             assert!((step - even).abs() < 1e-12, "epoch {epoch}: {step} and {even}");
         }
-        assert!((RateSchedule::Cosine.factor(11, 20) - 0.5).abs() < 1e-12);
-        assert!((RateSchedule::Constant.factor(20, 20) - 1.0).abs() < 1e-12);
+        assert!((RateSchedule::Cosine.rate_factor(11, 20) - 0.5).abs() < 1e-12);
+        assert!((RateSchedule::Constant.rate_factor(20, 20) - 1.0).abs() < 1e-12);
         let error = "linear".parse::<RateSchedule>().unwrap_err().to_string();
         assert!(
             error.contains("unknown schedule `linear`. Choose one of step, exponential, cosine"),
@@ -172,7 +175,7 @@ mod tests {
     #[test]
     fn attempts_start_at_a_thousandth_and_fall_by_two_fifths() {
         assert!((attempt_rate(0) - 1e-3).abs() < 1e-15);
-        assert!((attempt_rate(ATTEMPTS - 1) - 2.56e-5).abs() < 1e-15);
-        assert!((least_accuracy(0.1) - 0.15).abs() < 1e-15);
+        assert!((attempt_rate(MAX_ATTEMPTS - 1) - 2.56e-5).abs() < 1e-15);
+        assert!((min_accuracy(0.1) - 0.15).abs() < 1e-15);
     }
 }

@@ -11,8 +11,8 @@
 //! 0.52, three with global average pooling 0.55, larger ones with a dense layer 0.70 and 0.71.
 
 use crate::error::Error;
-use crate::images::{DataSet, Images, PixelNormalization};
-use crate::stream::{Purpose, stream};
+use crate::images::{DataSet, LabeledImages, PixelNormalization};
+use crate::stream::{StreamPurpose, stream};
 use foretell::ImageShape;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -20,7 +20,7 @@ use rand_chacha::ChaCha8Rng;
 /// Default side of an image in pixels.
 pub(crate) const DEFAULT_SIDE: usize = 16;
 
-const CLASSES: usize = 10;
+const CLASS_COUNT: usize = 10;
 const SQUARE_CLASS: usize = 2;
 const DEFAULT_TRAIN: usize = 1000;
 const DEFAULT_VALIDATION: usize = 500;
@@ -58,24 +58,24 @@ pub(crate) fn draw(
         return Err(Error::TooFew { data: "shapes".to_owned(), train, validation, available: MAX_IMAGES });
     }
     Ok(DataSet {
-        train: images(side, train, seed, Purpose::TrainingImage),
-        validation: images(side, validation, seed, Purpose::ValidationImage),
+        train: images(side, train, seed, StreamPurpose::TrainingImage),
+        validation: images(side, validation, seed, StreamPurpose::ValidationImage),
         normalization: PixelNormalization::Range,
         mirror: false,
     })
 }
 
-fn images(side: usize, count: usize, seed: u64, purpose: Purpose) -> Images {
+fn images(side: usize, count: usize, seed: u64, purpose: StreamPurpose) -> LabeledImages {
     let mut pixels = Vec::with_capacity(count * 3 * side * side);
     for index in 0..count {
         // a stream for each image, so that an image is the same however many are drawn
-        pixels.extend(image(side, index % CLASSES, &mut stream(seed, purpose, index as u64)));
+        pixels.extend(image(side, index % CLASS_COUNT, &mut stream(seed, purpose, index as u64)));
     }
-    Images {
+    LabeledImages {
         shape: ImageShape { channels: 3, height: side, width: side },
-        classes: CLASSES,
+        classes: CLASS_COUNT,
         pixels,
-        labels: (0..count).map(|index| (index % CLASSES) as u8).collect(),
+        labels: (0..count).map(|index| (index % CLASS_COUNT) as u8).collect(),
     }
 }
 
@@ -150,7 +150,9 @@ fn image(side: usize, class: usize, rng: &mut ChaCha8Rng) -> Vec<u8> {
     let ground = color(&GROUND_RANGE, rng);
     let slope: [f32; 2] = std::array::from_fn(|_| rng.random_range(-0.1..0.1));
     let mut figures: Vec<PlacedFigure> = (0..rng.random_range(CLUTTER_COUNT_RANGE))
-        .map(|_| PlacedFigure::random(rng.random_range(0..CLASSES), 1.0, 0.1..0.22, ink(ground, rng), rng))
+        .map(|_| {
+            PlacedFigure::random(rng.random_range(0..CLASS_COUNT), 1.0, 0.1..0.22, ink(ground, rng), rng)
+        })
         .collect();
     figures.push(PlacedFigure::random(class, 0.2, 0.6..0.9, ink(ground, rng), rng));
     figures.push(PlacedFigure::random(SQUARE_CLASS, 0.9, 0.08..0.12, ground, rng));
@@ -206,7 +208,7 @@ mod tests {
 
     #[test]
     fn every_figure_fits_its_circle_and_covers_a_fair_part_of_it() {
-        for class in 0..CLASSES {
+        for class in 0..CLASS_COUNT {
             let grid =
                 (0..100).flat_map(|i| (0..100).map(move |j| (i as f32 / 50.0 - 1.0, j as f32 / 50.0 - 1.0)));
             let inside: Vec<_> = grid.filter(|&(u, v)| outline_distance(class, u, v) < 0.0).collect();
@@ -218,13 +220,13 @@ mod tests {
     #[test]
     fn classes_are_balanced_and_mean_brightness_hardly_tells_them_apart() {
         let data = draw(16, Some(2000), Some(10), 1).unwrap().train;
-        let mean = |index| data.image(index).iter().map(|&p| f64::from(p)).sum::<f64>() / 768.0;
-        let of_class = |class| (0..2000).filter(move |i| i % CLASSES == class);
+        let mean = |index| data.image_pixels(index).iter().map(|&p| f64::from(p)).sum::<f64>() / 768.0;
+        let of_class = |class| (0..2000).filter(move |i| i % CLASS_COUNT == class);
         let means: Vec<f64> =
-            (0..CLASSES).map(|class| of_class(class).map(mean).sum::<f64>() / 200.0).collect();
+            (0..CLASS_COUNT).map(|class| of_class(class).map(mean).sum::<f64>() / 200.0).collect();
         let nearest = |index| {
             let gap = |class: &usize| (means[*class] - mean(index)).abs();
-            (0..CLASSES).min_by(|a, b| gap(a).total_cmp(&gap(b))).unwrap()
+            (0..CLASS_COUNT).min_by(|a, b| gap(a).total_cmp(&gap(b))).unwrap()
         };
         let right = (0..2000).filter(|&i| nearest(i) == usize::from(data.labels[i])).count();
         assert!(right < 400, "{right} of 2000 told by brightness alone; guessing tells 200");

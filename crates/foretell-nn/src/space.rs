@@ -1,6 +1,6 @@
 //! Spaces of networks: the parameters, and the training of one of the networks.
 
-use crate::cost::Cost;
+use crate::cost::NetworkCost;
 use crate::data_spec::DataSpec;
 use crate::error::Error;
 use crate::plan::{TrainOutcome, TrainSpec};
@@ -9,12 +9,12 @@ use foretell::ImageShape;
 use std::ops::ControlFlow;
 
 /// A callback after each epoch. The training continues until it returns [`ControlFlow::Break`].
-pub type Report<'a> = dyn FnMut(&EpochReport) -> ControlFlow<()> + 'a;
+pub type EpochCallback<'a> = dyn FnMut(&EpochReport) -> ControlFlow<()> + 'a;
 
 /// Wraps `report` so that the report of the first epoch includes the network's `cost`.
 pub(crate) fn telling<'a>(
-    cost: Cost,
-    report: &'a mut Report<'_>,
+    cost: NetworkCost,
+    report: &'a mut EpochCallback<'_>,
 ) -> impl FnMut(&EpochReport) -> ControlFlow<()> + 'a {
     move |epoch| {
         let cost = (epoch.epoch == 1).then_some(cost);
@@ -31,28 +31,28 @@ pub trait Space: Sync {
     fn short_description(&self) -> &'static str;
 
     /// The paper's training of these networks.
-    fn plan(&self) -> Plan;
+    fn plan(&self) -> TrainingPlan;
 
     /// The paper's training of these networks on `data`, where that differs from one set to another.
-    fn plan_on(&self, _data: &DataSpec) -> Plan {
+    fn plan_on(&self, _data: &DataSpec) -> TrainingPlan {
         self.plan()
     }
 
     /// The space searched at `size`.
-    fn search_space(&self, size: &Size) -> Searched;
+    fn search_space(&self, size: &NetworkSize) -> SearchedSpace;
 
     /// Trains the network of `spec`: see [`train`](crate::train).
     ///
     /// # Errors
     /// As [`train`](crate::train).
-    fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error>;
+    fn train(&self, spec: &TrainSpec, report: &mut EpochCallback<'_>) -> Result<TrainOutcome, Error>;
 }
 
 /// The paper's training of the networks of a space.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan {
+pub struct TrainingPlan {
     /// The data that the networks learn from.
-    pub material: Material,
+    pub material: DataKind,
     /// The data set that needs no file.
     pub drawn: &'static str,
     /// The largest vocabulary, in words; `None` for all words of the text.
@@ -75,16 +75,16 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SmallSizes {
     /// Of the networks.
-    pub size: Size,
+    pub size: NetworkSize,
     /// Examples a step of the optimizer.
     pub batch_size: usize,
 }
 
-impl Plan {
+impl TrainingPlan {
     /// A plan for images; `shapes` are the default data.
     pub(crate) fn images(epochs: usize, batch_size: usize, small: SmallSizes) -> Self {
         Self {
-            material: Material::Images,
+            material: DataKind::Images,
             drawn: "shapes",
             vocabulary: None,
             max_layers: None,
@@ -98,7 +98,7 @@ impl Plan {
 
     /// A plan for texts; `words` are the default data.
     pub(crate) fn text(epochs: usize, batch_size: usize, small: SmallSizes) -> Self {
-        Self { material: Material::Text, drawn: "words", ..Self::images(epochs, batch_size, small) }
+        Self { material: DataKind::Text, drawn: "words", ..Self::images(epochs, batch_size, small) }
     }
 
     /// Whether images of `shape`, which are those of `data`, are large enough for the networks of `space`.
@@ -115,9 +115,9 @@ impl Plan {
     }
 }
 
-impl Material {
+impl DataKind {
     /// The metric's name.
-    pub fn metric(self) -> &'static str {
+    pub fn metric_name(self) -> &'static str {
         match self {
             Self::Images => "val_acc",
             Self::Text => "val_ppl",
@@ -127,7 +127,7 @@ impl Material {
 
 /// The training and validation data of networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Material {
+pub enum DataKind {
     /// Labeled images: accuracy.
     Images,
     /// A text: perplexity.
@@ -136,7 +136,7 @@ pub enum Material {
 
 /// The size of the networks of a space.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Size {
+pub struct NetworkSize {
     /// Factor on filters, cells and units; 1 is the paper's width.
     pub width: f64,
     /// The most layers; `None` is the paper's limit.
@@ -145,14 +145,14 @@ pub struct Size {
 
 /// The search space of a space.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Searched {
+pub enum SearchedSpace {
     /// Layer sequences, in the parameter `net`.
     Layers,
     /// Named parameters, each as `name=kind:…`.
     Parameters(Vec<String>),
 }
 
-impl Size {
+impl NetworkSize {
     /// `size` at this width: rounded, at least 1.
     pub(crate) fn scale(&self, size: usize) -> usize {
         ((size as f64 * self.width).round() as usize).max(1)

@@ -1,8 +1,8 @@
 //! Class-balanced choice of the training and the validation part of a data set.
 
 use crate::error::Error;
-use crate::images::Images;
-use crate::stream::{Purpose, stream};
+use crate::images::LabeledImages;
+use crate::stream::{StreamPurpose, stream};
 use rand::seq::SliceRandom;
 
 /// Cuts `images` into (training, validation) parts of the requested sizes; without a size, all remaining images are for training.
@@ -14,12 +14,12 @@ use rand::seq::SliceRandom;
 /// # Errors
 /// [`Error::TooFew`] if there are not that many images, or nothing is left to train on.
 pub(crate) fn split(
-    images: &Images,
+    images: &LabeledImages,
     train: Option<usize>,
     validation: usize,
     seed: u64,
     data: &str,
-) -> Result<(Images, Images), Error> {
+) -> Result<(LabeledImages, LabeledImages), Error> {
     let available = images.len();
     let train = train.unwrap_or(available.saturating_sub(validation));
     if train == 0 || validation == 0 || train.saturating_add(validation) > available {
@@ -33,7 +33,7 @@ pub(crate) fn split(
 /// All indices, the classes taking turns, shuffled within each class.
 fn balanced_order(labels: &[u8], seed: u64) -> Vec<usize> {
     let mut shuffled: Vec<usize> = (0..labels.len()).collect();
-    shuffled.shuffle(&mut stream(seed, Purpose::Split, 0));
+    shuffled.shuffle(&mut stream(seed, StreamPurpose::Split, 0));
     let mut seen = [0_usize; 256];
     let mut turns: Vec<(usize, u8, usize)> = shuffled
         .into_iter()
@@ -54,8 +54,8 @@ mod tests {
     use foretell::ImageShape;
     use proptest::prelude::*;
 
-    fn numbered(count: usize) -> Images {
-        Images {
+    fn numbered(count: usize) -> LabeledImages {
+        LabeledImages {
             shape: ImageShape { channels: 1, height: 1, width: 1 },
             classes: 5,
             pixels: (0..count).map(|i| i as u8).collect(),
@@ -81,7 +81,7 @@ mod tests {
         images.labels = (0..200).map(|i| (i / 40) as u8).collect();
         let (learned, judged) = split(&images, Some(50), 20, 3, "test").unwrap();
         for class in 0..5 {
-            let count = |part: &Images| part.labels.iter().filter(|&&l| l == class).count();
+            let count = |part: &LabeledImages| part.labels.iter().filter(|&&l| l == class).count();
             assert_eq!((count(&learned), count(&judged)), (10, 4));
         }
         assert_ne!(split(&images, Some(50), 20, 4, "test").unwrap().0, learned);

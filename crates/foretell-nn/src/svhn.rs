@@ -4,14 +4,14 @@
 //! shape (32, 32, 3, images), and `y`, in which label 10 is the digit 0.
 
 use crate::error::Error;
-use crate::images::{DataSet, Images, PixelNormalization};
+use crate::images::{DataSet, LabeledImages, PixelNormalization};
 use crate::mat;
 use crate::split::split;
 use foretell::ImageShape;
 use std::path::Path;
 
 const CLASS_COUNT: usize = 10;
-const SIDE: usize = 32;
+const IMAGE_SIDE: usize = 32;
 
 /// Reads `train_32x32.mat` of `directory`, with `extra_32x32.mat` if it is there, and cuts off a class-balanced validation part: a
 /// tenth unless `validation` sets its size. The test file is never read. Images are contrast-normalized each, and not mirrored.
@@ -28,8 +28,8 @@ pub(crate) fn load(
             expected: "train_32x32.mat (SVHN, format 2)",
         });
     }
-    let shape = ImageShape { channels: 3, height: SIDE, width: SIDE };
-    let mut images = Images { shape, classes: CLASS_COUNT, pixels: Vec::new(), labels: Vec::new() };
+    let shape = ImageShape { channels: 3, height: IMAGE_SIDE, width: IMAGE_SIDE };
+    let mut images = LabeledImages { shape, classes: CLASS_COUNT, pixels: Vec::new(), labels: Vec::new() };
     append_images(&mut images, &first)?;
     if extra.is_file() {
         append_images(&mut images, &extra)?;
@@ -40,7 +40,7 @@ pub(crate) fn load(
     Ok(DataSet { train, validation, normalization: PixelNormalization::Contrast, mirror: false })
 }
 
-fn append_images(images: &mut Images, path: &Path) -> Result<(), Error> {
+fn append_images(images: &mut LabeledImages, path: &Path) -> Result<(), Error> {
     let invalid = |reason: String| Error::Mat { path: path.to_owned(), reason };
     let arrays = mat::read(path)?;
     let find = |name: &str| {
@@ -51,7 +51,7 @@ fn append_images(images: &mut Images, path: &Path) -> Result<(), Error> {
     };
     let (pixels, labels) = (find("X")?, find("y")?);
     let count = labels.values.len();
-    if pixels.sizes != [SIDE, SIDE, 3, count] {
+    if pixels.sizes != [IMAGE_SIDE, IMAGE_SIDE, 3, count] {
         return Err(invalid(format!("X has sizes {:?} where there are {count} labels", pixels.sizes)));
     }
     for (image, &label) in labels.values.iter().enumerate() {
@@ -62,9 +62,10 @@ fn append_images(images: &mut Images, path: &Path) -> Result<(), Error> {
         }
         images.labels.push(label % CLASS_COUNT as u8);
         // rows are the fastest index of the file and columns that of an image
-        let values = &pixels.values[image * 3 * SIDE * SIDE..][..3 * SIDE * SIDE];
-        let pixel = |channel, row, column| values[(channel * SIDE + column) * SIDE + row];
-        let all = (0..3).flat_map(|c| (0..SIDE).flat_map(move |y| (0..SIDE).map(move |x| (c, y, x))));
+        let values = &pixels.values[image * 3 * IMAGE_SIDE * IMAGE_SIDE..][..3 * IMAGE_SIDE * IMAGE_SIDE];
+        let pixel = |channel, row, column| values[(channel * IMAGE_SIDE + column) * IMAGE_SIDE + row];
+        let all =
+            (0..3).flat_map(|c| (0..IMAGE_SIDE).flat_map(move |y| (0..IMAGE_SIDE).map(move |x| (c, y, x))));
         images.pixels.extend(all.map(|(channel, row, column)| pixel(channel, row, column)));
     }
     Ok(())
@@ -84,10 +85,10 @@ mod tests {
         std::fs::write(directory.path().join("train_32x32.mat"), bytes).unwrap();
         let data = load(directory.path(), None, None, 0).unwrap();
         assert_eq!((data.train.len(), data.validation.labels.as_slice()), (18, &[0, 3][..]));
-        let mut images = Images { pixels: Vec::new(), labels: Vec::new(), ..data.train };
+        let mut images = LabeledImages { pixels: Vec::new(), labels: Vec::new(), ..data.train };
         append_images(&mut images, &directory.path().join("train_32x32.mat")).unwrap();
         // row 0, column 1 of the red plane is value 32 of the file
-        assert_eq!(images.image(0)[..3], [0, 32, 64]);
+        assert_eq!(images.image_pixels(0)[..3], [0, 32, 64]);
     }
 
     #[test]

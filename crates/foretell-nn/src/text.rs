@@ -1,7 +1,7 @@
 //! Texts as sequences of words: from files, or drawn from a seed.
 
 use crate::error::Error;
-use crate::stream::{Purpose, stream};
+use crate::stream::{StreamPurpose, stream};
 use rand::{Rng, RngExt};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The most words of a vocabulary, that of the Penn Treebank; rarer ones are read as [`UNKNOWN`].
 const MAX_WORDS: usize = 10_000;
 /// The token for a word that is not in the vocabulary.
-pub(crate) const UNKNOWN: &str = "<unk>";
+pub(crate) const UNKNOWN_TOKEN: &str = "<unk>";
 /// The end of a line.
 const END_OF_LINE_TOKEN: &str = "<eos>";
 
@@ -24,7 +24,7 @@ const FOLLOWER_PROBABILITIES: [f64; 4] = [0.55, 0.25, 0.15, 0.05];
 
 /// A text in two parts, as word numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Corpus {
+pub struct TextCorpus {
     /// The vocabulary, at most 10 000 words; a token is the number of a word in it.
     pub words: Vec<String>,
     /// The text that the network learns from.
@@ -33,17 +33,17 @@ pub struct Corpus {
     pub validation: Vec<u16>,
 }
 
-impl Corpus {
+impl TextCorpus {
     /// Limits the vocabulary to the `words` most frequent; the others are read as the unknown word.
     #[must_use]
     pub fn limit_vocabulary(mut self, words: usize) -> Self {
         if self.words.len() <= words || words == 0 {
             return self;
         }
-        let unknown = self.words.iter().position(|word| word == UNKNOWN).filter(|&place| place < words);
+        let unknown = self.words.iter().position(|word| word == UNKNOWN_TOKEN).filter(|&place| place < words);
         let unknown = unknown.unwrap_or(words - 1);
         self.words.truncate(words);
-        self.words[unknown] = UNKNOWN.to_owned();
+        self.words[unknown] = UNKNOWN_TOKEN.to_owned();
         for token in self.train.iter_mut().chain(&mut self.validation) {
             if usize::from(*token) >= words {
                 *token = unknown as u16;
@@ -55,7 +55,7 @@ impl Corpus {
 
 /// The tokens of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tokens {
+pub(crate) enum TokenUnit {
     /// Words between blanks, and an end for each line.
     Words,
     /// Characters.
@@ -66,7 +66,7 @@ pub(crate) enum Tokens {
 ///
 /// For each pair of words, four words may follow, with probabilities 0.55, 0.25, 0.15 and 0.05, sampled by the seed. A perfect
 /// model has a perplexity of about 3.
-pub(crate) fn draw(train: Option<usize>, validation: Option<usize>, seed: u64) -> Result<Corpus, Error> {
+pub(crate) fn draw(train: Option<usize>, validation: Option<usize>, seed: u64) -> Result<TextCorpus, Error> {
     let (train, validation) = (train.unwrap_or(DRAWN_TRAIN), validation.unwrap_or(DRAWN_VALIDATION));
     if train < 2 || validation < 2 || train > MAX_DRAWN_WORDS || validation > MAX_DRAWN_WORDS {
         return Err(Error::TooFewTokens {
@@ -76,16 +76,16 @@ pub(crate) fn draw(train: Option<usize>, validation: Option<usize>, seed: u64) -
             available: MAX_DRAWN_WORDS,
         });
     }
-    Ok(Corpus {
+    Ok(TextCorpus {
         words: (0..DRAWN_WORDS).map(|word| format!("w{word}")).collect(),
-        train: drawn(train, seed, Purpose::TrainingImage),
-        validation: drawn(validation, seed, Purpose::ValidationImage),
+        train: drawn(train, seed, StreamPurpose::TrainingImage),
+        validation: drawn(validation, seed, StreamPurpose::ValidationImage),
     })
 }
 
-fn drawn(count: usize, seed: u64, purpose: Purpose) -> Vec<u16> {
+fn drawn(count: usize, seed: u64, purpose: StreamPurpose) -> Vec<u16> {
     // both parts have the same rules, so that what is learned from one holds in the other
-    let mut rules = stream(seed, Purpose::Split, 0);
+    let mut rules = stream(seed, StreamPurpose::Split, 0);
     let followers: Vec<[u16; 4]> = (0..DRAWN_WORDS * DRAWN_WORDS)
         .map(|_| std::array::from_fn(|_| rules.random_range(0..DRAWN_WORDS) as u16))
         .collect();
@@ -117,10 +117,10 @@ fn draw_follower(rng: &mut impl Rng) -> usize {
 /// (`wiki.train.tokens`). The vocabulary is that of the training part.
 pub(crate) fn load(
     path: &Path,
-    tokens: Tokens,
+    tokens: TokenUnit,
     train: Option<usize>,
     validation: Option<usize>,
-) -> Result<Corpus, Error> {
+) -> Result<TextCorpus, Error> {
     let read = |path: &Path| -> Result<Vec<String>, Error> {
         let bytes = std::fs::read(path).map_err(|error| Error::read(path, error))?;
         let text = String::from_utf8(bytes).map_err(|error| Error::NotText {
@@ -165,10 +165,10 @@ fn find_part(directory: &Path, name: &'static str) -> Result<PathBuf, Error> {
     })
 }
 
-fn split_tokens(text: &str, tokens: Tokens) -> Vec<String> {
+fn split_tokens(text: &str, tokens: TokenUnit) -> Vec<String> {
     match tokens {
-        Tokens::Characters => text.chars().map(String::from).collect(),
-        Tokens::Words => text
+        TokenUnit::Characters => text.chars().map(String::from).collect(),
+        TokenUnit::Words => text
             .lines()
             .filter(|line| !line.trim().is_empty())
             .flat_map(|line| line.split_whitespace().chain(std::iter::once(END_OF_LINE_TOKEN)))
@@ -178,8 +178,8 @@ fn split_tokens(text: &str, tokens: Tokens) -> Vec<String> {
 }
 
 /// Words by number: the most frequent of the training part first, equally frequent ones by name.
-fn number_words(train: &[String], validation: &[String]) -> Corpus {
-    let mut counts: HashMap<&str, usize> = HashMap::from([(UNKNOWN, 0)]);
+fn number_words(train: &[String], validation: &[String]) -> TextCorpus {
+    let mut counts: HashMap<&str, usize> = HashMap::from([(UNKNOWN_TOKEN, 0)]);
     for word in train {
         *counts.entry(word).or_default() += 1;
     }
@@ -187,14 +187,14 @@ fn number_words(train: &[String], validation: &[String]) -> Corpus {
     words.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     let mut words: Vec<&str> = words.into_iter().map(|(word, _)| word).collect();
     words.truncate(MAX_WORDS);
-    if !words.contains(&UNKNOWN) {
+    if !words.contains(&UNKNOWN_TOKEN) {
         // the rarest word gives way, because words outside of the vocabulary need a number
         words.pop();
-        words.push(UNKNOWN);
+        words.push(UNKNOWN_TOKEN);
     }
     let numbers: HashMap<&str, u16> = words.iter().zip(0..).map(|(&word, number)| (word, number)).collect();
-    let number = |word: &String| numbers.get(word.as_str()).copied().unwrap_or(numbers[UNKNOWN]);
-    Corpus {
+    let number = |word: &String| numbers.get(word.as_str()).copied().unwrap_or(numbers[UNKNOWN_TOKEN]);
+    TextCorpus {
         train: train.iter().map(number).collect(),
         validation: validation.iter().map(number).collect(),
         words: words.into_iter().map(str::to_owned).collect(),
@@ -228,13 +228,13 @@ mod tests {
         };
         write("ptb.train.txt", " the cat sat \n\n the dog\n");
         write("ptb.valid.txt", "the bird sat\n");
-        let corpus = load(directory.path(), Tokens::Words, None, None).unwrap();
+        let corpus = load(directory.path(), TokenUnit::Words, None, None).unwrap();
         assert_eq!(corpus.words, ["<eos>", "the", "cat", "dog", "sat", "<unk>"]);
         assert_eq!((corpus.train, corpus.validation), (vec![1, 2, 4, 0, 1, 3, 0], vec![1, 5, 4, 0]));
         let one = write("one.txt", "abcabcabcabcabcabcab");
-        let corpus = load(&one, Tokens::Characters, None, None).unwrap();
+        let corpus = load(&one, TokenUnit::Characters, None, None).unwrap();
         assert_eq!((corpus.train.len(), corpus.validation.len(), corpus.words.len()), (18, 2, 4));
-        let corpus = load(&one, Tokens::Characters, Some(10), Some(5)).unwrap();
+        let corpus = load(&one, TokenUnit::Characters, Some(10), Some(5)).unwrap();
         assert_eq!((corpus.train.len(), corpus.validation.len()), (10, 5));
     }
 
@@ -242,14 +242,15 @@ mod tests {
     fn a_smaller_vocabulary_keeps_the_most_frequent_words_and_reads_the_others_as_unknown() {
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect();
         let train = vec![0, 1, 2, 3, 4, 0];
-        let corpus = Corpus { words: words(&["a", "b", "c", "d", UNKNOWN]), train, validation: vec![4, 1] };
+        let corpus =
+            TextCorpus { words: words(&["a", "b", "c", "d", UNKNOWN_TOKEN]), train, validation: vec![4, 1] };
         let fewer = corpus.clone().limit_vocabulary(3);
-        assert_eq!(fewer.words, ["a", "b", UNKNOWN]);
+        assert_eq!(fewer.words, ["a", "b", UNKNOWN_TOKEN]);
         assert_eq!((fewer.train, fewer.validation), (vec![0, 1, 2, 2, 2, 0], vec![2, 1]));
         assert_eq!(corpus.clone().limit_vocabulary(5), corpus);
-        let early = Corpus { words: words(&["a", UNKNOWN, "c"]), train: vec![0, 1, 2], ..corpus };
+        let early = TextCorpus { words: words(&["a", UNKNOWN_TOKEN, "c"]), train: vec![0, 1, 2], ..corpus };
         let fewer = early.limit_vocabulary(2);
-        assert_eq!((fewer.words, fewer.train), (words(&["a", UNKNOWN]), vec![0, 1, 1]));
+        assert_eq!((fewer.words, fewer.train), (words(&["a", UNKNOWN_TOKEN]), vec![0, 1, 1]));
     }
 
     #[test]
@@ -257,12 +258,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("text");
         std::fs::write(&path, b"good \xff bad").unwrap();
-        let message = load(&path, Tokens::Words, None, None).unwrap_err().to_string();
+        let message = load(&path, TokenUnit::Words, None, None).unwrap_err().to_string();
         assert!(message.contains("byte 5 is not UTF-8"), "{message}");
         std::fs::write(&path, "a b").unwrap();
-        let message = load(&path, Tokens::Words, Some(9), None).unwrap_err().to_string();
+        let message = load(&path, TokenUnit::Words, Some(9), None).unwrap_err().to_string();
         assert!(message.contains("contains 3"), "{message}");
-        let message = load(directory.path(), Tokens::Words, None, None).unwrap_err().to_string();
+        let message = load(directory.path(), TokenUnit::Words, None, None).unwrap_err().to_string();
         assert!(message.contains("no file with `train` in its name"), "{message}");
     }
 }

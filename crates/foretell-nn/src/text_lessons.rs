@@ -1,15 +1,15 @@
 //! Learning from text: truncated back-propagation through parallel parts of the text, and the judgment by perplexity.
 
 use crate::image_lessons::{cross_entropy, most_likely};
-use crate::layers::embedding::Tokens;
+use crate::layers::embedding::TokenBatch;
 use crate::layers::loss::mean_cross_entropy;
-use crate::layers::lstm::State;
+use crate::layers::lstm::LstmState;
 use crate::layers::parameter::Module;
-use crate::lessons::{Judgment, Lessons, Steps};
+use crate::lessons::{EpochSteps, LessonData, ValidationScores};
 use crate::optimizer::Optimizer;
-use crate::stream::Purpose;
+use crate::stream::StreamPurpose;
 use crate::tensor::Tensor;
-use crate::text::Corpus;
+use crate::text::TextCorpus;
 use rand_chacha::ChaCha8Rng;
 
 /// Steps in time that gradients go back.
@@ -20,17 +20,17 @@ const MAX_EVALUATION_PARTS: usize = 10;
 /// A network that predicts the next token.
 pub(crate) trait TextNetwork: Module {
     /// The states of its layers before any token.
-    fn start(&self, sequences: usize) -> Vec<State>;
+    fn start(&self, sequences: usize) -> Vec<LstmState>;
 
     /// Logits of the next tokens, shape (steps · sequences, words), for `tokens`, and the last states.
     ///
     /// The network is training if there are random numbers for its dropout, and is judged without.
     fn logits(
         &self,
-        tokens: Tokens,
-        states: Vec<State>,
+        tokens: TokenBatch,
+        states: Vec<LstmState>,
         training: Option<&mut ChaCha8Rng>,
-    ) -> (Tensor<2>, Vec<State>);
+    ) -> (Tensor<2>, Vec<LstmState>);
 }
 
 /// Tokens cut into equal parts that are read side by side.
@@ -59,12 +59,12 @@ impl<'a> TextParts<'a> {
         (from..from + steps).flat_map(|step| (0..self.sequences).map(move |part| token(step, part))).collect()
     }
 
-    fn inputs(&self, (from, steps): (usize, usize)) -> Tokens {
-        Tokens { shape: [steps, self.sequences], values: self.window(from, steps) }
+    fn inputs(&self, (from, steps): (usize, usize)) -> TokenBatch {
+        TokenBatch { shape: [steps, self.sequences], values: self.window(from, steps) }
     }
 }
 
-impl<N: TextNetwork> Lessons<N> for Corpus {
+impl<N: TextNetwork> LessonData<N> for TextCorpus {
     fn steps(&self, batch_size: usize) -> usize {
         TextParts::new(&self.train, batch_size).stretches().count()
     }
@@ -73,9 +73,9 @@ impl<N: TextNetwork> Lessons<N> for Corpus {
         1.0 / self.words.len() as f64
     }
 
-    fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &Steps) -> f64 {
+    fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &EpochSteps) -> f64 {
         let parts = TextParts::new(&self.train, steps.batch_size);
-        let mut dropout = steps.chance.stream(Purpose::Dropout);
+        let mut dropout = steps.chance.stream(StreamPurpose::Dropout);
         let mut states = network.start(parts.sequences);
         let (mut total, mut count) = (0.0, 0.0);
         for (from, length) in parts.stretches() {
@@ -95,7 +95,7 @@ impl<N: TextNetwork> Lessons<N> for Corpus {
         total / count
     }
 
-    fn evaluate_network(&self, network: &N) -> Judgment {
+    fn evaluate_network(&self, network: &N) -> ValidationScores {
         let network = network.frozen_copy();
         let parts = TextParts::new(&self.validation, MAX_EVALUATION_PARTS);
         let mut states = network.start(parts.sequences);
@@ -111,7 +111,7 @@ impl<N: TextNetwork> Lessons<N> for Corpus {
                 count += 1;
             }
         }
-        Judgment { accuracy: right as f64 / count as f64, loss: total / count as f64 }
+        ValidationScores { accuracy: right as f64 / count as f64, loss: total / count as f64 }
     }
 }
 

@@ -3,16 +3,16 @@
 //! `tests/data/torch_losses.py` made the losses and has the formulas of weights and data.
 
 use crate::image_lessons::ImageNetwork;
-use crate::layers::embedding::Tokens;
+use crate::layers::embedding::TokenBatch;
 use crate::layers::loss::mean_cross_entropy;
-use crate::layers::lstm::State;
+use crate::layers::lstm::LstmState;
 use crate::layers::parameter::Module;
-use crate::layers::weights::Weights;
-use crate::lessons::{EpochSeeds, Steps};
-use crate::stream::{Purpose, stream};
+use crate::layers::weights::WeightInitializer;
+use crate::lessons::{EpochSeeds, EpochSteps};
+use crate::stream::{StreamPurpose, stream};
 use crate::tensor::Tensor;
 use crate::text_lessons::TextNetwork;
-use crate::training::Recipe;
+use crate::training::TrainingRecipe;
 use std::collections::BTreeMap;
 
 const LOSSES: &str = include_str!("../tests/data/torch_losses.json");
@@ -65,7 +65,7 @@ impl Default for Images {
 }
 
 /// Whether `images`, learned by `recipe` at a rate of `rate`, give the losses of PyTorch's network `name`.
-pub(crate) fn check_images<R: Recipe<Network: ImageNetwork>>(
+pub(crate) fn check_images<R: TrainingRecipe<Network: ImageNetwork>>(
     name: &str,
     recipe: &R,
     rate: f64,
@@ -80,13 +80,13 @@ pub(crate) fn check_images<R: Recipe<Network: ImageNetwork>>(
     };
     check(name, recipe, rate, |network, step| {
         let (images, labels) = batch(step % BATCHES);
-        let mut rng = stream(0, Purpose::Dropout, 0);
+        let mut rng = stream(0, StreamPurpose::Dropout, 0);
         mean_cross_entropy(network.logits(images, is_training.then_some(&mut rng)), labels)
     });
 }
 
 /// As [`check_images`], for a text.
-pub(crate) fn check_text<R: Recipe<Network: TextNetwork>>(name: &str, recipe: &R, rate: f64) {
+pub(crate) fn check_text<R: TrainingRecipe<Network: TextNetwork>>(name: &str, recipe: &R, rate: f64) {
     let [steps, parts] = TEXT;
     let tokens = |batch: usize, ahead: usize| -> Vec<usize> {
         let token = |step, part| (7 * (step + ahead) + 3 * part * part + batch) % WORDS;
@@ -94,19 +94,24 @@ pub(crate) fn check_text<R: Recipe<Network: TextNetwork>>(name: &str, recipe: &R
     };
     check(name, recipe, rate, |network, step| {
         let batch = step % BATCHES;
-        let input = Tokens { shape: TEXT, values: tokens(batch, 0) };
-        let states: Vec<State> = network.start(parts);
+        let input = TokenBatch { shape: TEXT, values: tokens(batch, 0) };
+        let states: Vec<LstmState> = network.start(parts);
         let (logits, _) = network.logits(input, states, None);
         mean_cross_entropy(logits, tokens(batch, 1))
     });
 }
 
-fn check<R: Recipe>(name: &str, recipe: &R, rate: f64, loss: impl Fn(&mut R::Network, usize) -> Tensor<1>) {
+fn check<R: TrainingRecipe>(
+    name: &str,
+    recipe: &R,
+    rate: f64,
+    loss: impl Fn(&mut R::Network, usize) -> Tensor<1>,
+) {
     let losses: BTreeMap<String, Vec<f64>> = serde_json::from_str(LOSSES).unwrap();
-    let mut network = recipe.network(&mut Weights::new(0, 0));
+    let mut network = recipe.network(&mut WeightInitializer::new(0, 0));
     set_by_formula(&mut network);
     let mut optimizer = recipe.optimizer();
-    let steps = Steps {
+    let steps = EpochSteps {
         batch_size: IMAGES,
         rate,
         clip: recipe.clip(),

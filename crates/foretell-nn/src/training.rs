@@ -1,24 +1,24 @@
 //! Trains one network by a recipe: attempts, epochs, reports and checkpoints.
 
-use crate::checkpoint::{self, Header, Learner, RestoredCheckpoint};
+use crate::checkpoint::{self, CheckpointHeader, LearnerState, RestoredCheckpoint};
 use crate::error::Error;
 use crate::layers::parameter::Module;
-use crate::layers::weights::Weights;
-use crate::lessons::{EpochSeeds, Judgment, Lessons, Steps};
+use crate::layers::weights::WeightInitializer;
+use crate::lessons::{EpochSeeds, EpochSteps, LessonData, ValidationScores};
 use crate::optimizer::Optimizer;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::report::EpochReport;
-use crate::schedule::{PROBATION, least_accuracy};
-use crate::space::Report;
+use crate::schedule::{PROBATION_STEPS, min_accuracy};
+use crate::space::EpochCallback;
 use std::path::PathBuf;
 
 /// The recipe by which the networks of a space are made and trained.
-pub(crate) trait Recipe {
+pub(crate) trait TrainingRecipe {
     /// The network.
     type Network: Module;
 
     /// The network with its starting weights.
-    fn network(&self, weights: &mut Weights) -> Self::Network;
+    fn network(&self, weights: &mut WeightInitializer) -> Self::Network;
 
     /// The optimizer, at its start.
     fn optimizer(&self) -> Optimizer;
@@ -36,36 +36,36 @@ pub(crate) trait Recipe {
 }
 
 /// Trains by `recipe` on `data`, as `spec` says.
-pub(crate) fn run<R: Recipe, L: Lessons<R::Network>>(
+pub(crate) fn run<R: TrainingRecipe, L: LessonData<R::Network>>(
     spec: &TrainSpec,
     recipe: &R,
     data: &L,
-    report: &mut Report<'_>,
+    report: &mut EpochCallback<'_>,
 ) -> Result<TrainOutcome, Error> {
     TrainingState::start(spec, recipe, data)?.run(report)
 }
 
 /// A training under way.
-struct TrainingState<'a, R: Recipe, L> {
+struct TrainingState<'a, R: TrainingRecipe, L> {
     spec: &'a TrainSpec,
     recipe: &'a R,
     data: &'a L,
     starts: Vec<f64>,
-    header: Header,
-    learner: Option<Learner<R::Network>>,
+    header: CheckpointHeader,
+    learner: Option<LearnerState<R::Network>>,
     damaged: Vec<PathBuf>,
 }
 
-impl<'a, R: Recipe, L: Lessons<R::Network>> TrainingState<'a, R, L> {
+impl<'a, R: TrainingRecipe, L: LessonData<R::Network>> TrainingState<'a, R, L> {
     fn start(spec: &'a TrainSpec, recipe: &'a R, data: &'a L) -> Result<Self, Error> {
-        let fresh = || (recipe.network(&mut Weights::new(spec.seed, 0)), recipe.optimizer());
+        let fresh = || (recipe.network(&mut WeightInitializer::new(spec.seed, 0)), recipe.optimizer());
         let restored = match &spec.checkpoint_dir {
             Some(directory) if spec.resume => checkpoint::load(directory, &spec.identity(), fresh)?,
             Some(directory) => checkpoint::clear(directory).map(|()| None)?,
             None => None,
         };
         let restored = restored.unwrap_or_else(|| RestoredCheckpoint {
-            header: Header {
+            header: CheckpointHeader {
                 identity: spec.identity(),
                 attempt: Some(0),
                 failed_epochs: 0,
@@ -79,7 +79,7 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> TrainingState<'a, R, L> {
         Ok(Self { spec, recipe, data, starts, header, learner, damaged })
     }
 
-    fn run(mut self, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
+    fn run(mut self, report: &mut EpochCallback<'_>) -> Result<TrainOutcome, Error> {
         for past in &mut self.header.reports {
             past.recovered = true;
         }
@@ -126,12 +126,12 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> TrainingState<'a, R, L> {
     }
 
     /// Trains an attempt until it is better than guessing, or its steps are used up.
-    fn try_attempt(&mut self, attempt: usize, mut learner: Learner<R::Network>) -> bool {
-        let most = PROBATION.div_ceil(self.data.steps(self.spec.batch_size)).min(self.spec.epochs);
+    fn try_attempt(&mut self, attempt: usize, mut learner: LearnerState<R::Network>) -> bool {
+        let most = PROBATION_STEPS.div_ceil(self.data.steps(self.spec.batch_size)).min(self.spec.epochs);
         for _ in 0..most {
             self.epoch(attempt, learner);
             let accuracy = self.header.reports.last().map(|report| report.validation_accuracy);
-            if accuracy.is_some_and(|accuracy| accuracy > least_accuracy(self.data.guessing_accuracy())) {
+            if accuracy.is_some_and(|accuracy| accuracy > min_accuracy(self.data.guessing_accuracy())) {
                 return true;
             }
             let Some(next) = self.learner.take() else { return false };
@@ -140,22 +140,22 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> TrainingState<'a, R, L> {
         false
     }
 
-    fn epoch(&mut self, attempt: usize, (mut network, mut optimizer): Learner<R::Network>) {
+    fn epoch(&mut self, attempt: usize, (mut network, mut optimizer): LearnerState<R::Network>) {
         let epoch = self.header.reports.len() + 1;
         let epochs = self.spec.epochs;
         let factor = match self.spec.schedule {
-            Some(schedule) => schedule.factor(epoch, epochs),
+            Some(schedule) => schedule.rate_factor(epoch, epochs),
             None => self.recipe.schedule(epoch, epochs),
         };
         let learning_rate = self.starts[attempt] * factor;
-        let steps = Steps {
+        let steps = EpochSteps {
             batch_size: self.spec.batch_size,
             rate: learning_rate,
             clip: self.recipe.clip(),
             chance: EpochSeeds { seed: self.spec.seed, attempt, epoch },
         };
         let loss = self.data.epoch(&mut network, &mut optimizer, &steps);
-        let Judgment { accuracy, loss: validation_loss } = self.data.evaluate_network(&network);
+        let ValidationScores { accuracy, loss: validation_loss } = self.data.evaluate_network(&network);
         self.learner = Some((network, optimizer));
         self.header.reports.push(EpochReport {
             epoch,
@@ -172,7 +172,7 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> TrainingState<'a, R, L> {
     fn next_attempt(&mut self, attempt: usize) {
         self.header.attempt = Some(attempt).filter(|&attempt| attempt < self.starts.len());
         self.learner = self.header.attempt.map(|attempt| {
-            let mut weights = Weights::new(self.spec.seed, attempt);
+            let mut weights = WeightInitializer::new(self.spec.seed, attempt);
             (self.recipe.network(&mut weights), self.recipe.optimizer())
         });
     }

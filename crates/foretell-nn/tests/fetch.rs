@@ -5,7 +5,7 @@
 mod needed;
 
 use flate2::{Compression, write::GzEncoder};
-use foretell_nn::{Archive, Download, Error, Fetch, RemoteFile};
+use foretell_nn::{ArchiveFiles, DataFetcher, DataSetDownload, Error, RemoteFile};
 use sha2::{Digest, Sha256};
 #[cfg(feature = "zip")]
 use std::io::Cursor;
@@ -49,17 +49,17 @@ fn sha256(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn set(base: &str, name: &str, content: &[u8], archive: Option<Archive>) -> Download {
+fn set(base: &str, name: &str, content: &[u8], archive: Option<ArchiveFiles>) -> DataSetDownload {
     let file = RemoteFile { base: base.to_owned(), name: name.to_owned(), sha256: sha256(content), archive };
-    Download { name: "set".to_owned(), kind: "text".to_owned(), files: vec![file] }
+    DataSetDownload { name: "set".to_owned(), kind: "text".to_owned(), files: vec![file] }
 }
 
-fn fetch(into: &Path) -> Fetch {
-    Fetch { into: into.to_owned(), mirror: None, progress: false }
+fn fetch(into: &Path) -> DataFetcher {
+    DataFetcher { into: into.to_owned(), mirror: None, progress: false }
 }
 
-fn archive() -> Archive {
-    Archive { root: "set-1/".to_owned(), members: vec!["part.".to_owned()] }
+fn archive() -> ArchiveFiles {
+    ArchiveFiles { root: "set-1/".to_owned(), members: vec!["part.".to_owned()] }
 }
 
 const MEMBERS: [(&str, &[u8]); 3] =
@@ -98,14 +98,14 @@ fn a_file_is_fetched_once_and_an_interrupted_download_goes_on() {
     let folder = into.path().join("set");
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("words.txt.part"), &content[..40_000]).unwrap();
-    assert_eq!(fetch(into.path()).run(&set).unwrap(), folder);
+    assert_eq!(fetch(into.path()).fetch_data_set(&set).unwrap(), folder);
     assert_eq!(std::fs::read(folder.join("words.txt")).unwrap(), content);
     assert!(!folder.join("words.txt.part").exists());
-    fetch(into.path()).run(&set).unwrap();
+    fetch(into.path()).fetch_data_set(&set).unwrap();
     assert_eq!(*starts.lock().unwrap(), [40_000], "the second time nothing is fetched");
     // a whole part is not asked for again
     std::fs::rename(folder.join("words.txt"), folder.join("words.txt.part")).unwrap();
-    fetch(into.path()).run(&set).unwrap();
+    fetch(into.path()).fetch_data_set(&set).unwrap();
     assert_eq!(starts.lock().unwrap().len(), 1);
 }
 
@@ -123,8 +123,8 @@ fn archives_are_unpacked_without_their_root_and_removed() {
         let (address, starts) = serve(name, content.clone());
         let mut set = set("http://127.0.0.1:1/", name, &content, Some(archive()));
         let into = tempfile::tempdir().unwrap();
-        let mirrored = Fetch { mirror: Some(address), ..fetch(into.path()) };
-        let folder = mirrored.run(&set).unwrap();
+        let mirrored = DataFetcher { mirror: Some(address), ..fetch(into.path()) };
+        let folder = mirrored.fetch_data_set(&set).unwrap();
         let mut names: Vec<_> =
             std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
@@ -132,12 +132,12 @@ fn archives_are_unpacked_without_their_root_and_removed() {
         assert_eq!(std::fs::read(folder.join("part.train")).unwrap(), b"to be or not");
         let left: Vec<_> = std::fs::read_dir(into.path()).unwrap().collect();
         assert_eq!(left.len(), 1, "the archive is gone");
-        mirrored.run(&set).unwrap();
+        mirrored.fetch_data_set(&set).unwrap();
         assert_eq!(starts.lock().unwrap().len(), 1, "the second time nothing is fetched");
         // an archive without the expected files leaves no folder behind
         std::fs::remove_dir_all(&folder).unwrap();
         set.files[0].archive.as_mut().unwrap().root = "elsewhere/".to_owned();
-        let error = mirrored.run(&set).unwrap_err().to_string();
+        let error = mirrored.fetch_data_set(&set).unwrap_err().to_string();
         assert!(error.contains("cannot unpack") && error.contains("it contains no elsewhere/…"), "{error}");
         assert!(!folder.exists());
     }
@@ -159,7 +159,8 @@ fn another_file_than_the_published_one_is_refused() {
     }
     let (address, _) = serve("words.txt", b"not the words".to_vec());
     let into = tempfile::tempdir().unwrap();
-    let error = fetch(into.path()).run(&set(&address, "words.txt", b"the words", None)).unwrap_err();
+    let error =
+        fetch(into.path()).fetch_data_set(&set(&address, "words.txt", b"the words", None)).unwrap_err();
     assert!(matches!(error, Error::Checksum { .. }), "{error}");
     let error = error.to_string();
     assert!(error.contains("words.txt.part: the SHA-256 checksum") && error.contains("Delete it"), "{error}");
@@ -176,7 +177,7 @@ fn without_the_file_or_a_server_the_error_says_where_to_put_it() {
         let into = tempfile::tempdir().unwrap();
         let mut set = set(base, "words.txt", b"the words", None);
         set.files[0].name = "other.txt".to_owned();
-        let error = fetch(into.path()).run(&set).unwrap_err();
+        let error = fetch(into.path()).fetch_data_set(&set).unwrap_err();
         assert!(matches!(error, Error::Fetch { .. }), "{error}");
         let error = error.to_string();
         let place = into.path().join("set/other.txt");
@@ -184,6 +185,6 @@ fn without_the_file_or_a_server_the_error_says_where_to_put_it() {
         assert!(error.contains(&format!("cannot fetch {base}/other.txt")), "{error}");
         // and there it is taken
         std::fs::write(&place, b"the words").unwrap();
-        fetch(into.path()).run(&set).unwrap();
+        fetch(into.path()).fetch_data_set(&set).unwrap();
     }
 }

@@ -33,7 +33,7 @@ fn its_networks_have_as_many_parameters_as_the_notation_counts() {
     for net in NETWORKS {
         let Some(found) = printed(&[net, "--count"]) else { return };
         let cifar = ImageShape { channels: 3, height: 32, width: 32 };
-        let counts = net.parse::<LayerSequence>().unwrap().counts(cifar).unwrap();
+        let counts = net.parse::<LayerSequence>().unwrap().network_counts(cifar).unwrap();
         assert_eq!(found.trim(), counts.parameters.to_string(), "{net}");
     }
 }

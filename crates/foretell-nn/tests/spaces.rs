@@ -2,15 +2,16 @@
 
 use foretell::{Configuration, Value};
 use foretell_nn::{
-    BUILT_IN_SPACES, EpochReport, Material, Searched, Size, Space, TrainOutcome, TrainSpec, train,
+    BUILT_IN_SPACES, DataKind, EpochReport, NetworkSize, SearchedSpace, Space, TrainOutcome, TrainSpec,
+    train_network,
 };
 use std::ops::ControlFlow;
 
 /// A configuration of the space's own parameters at a small size: the first option of a choice, the lower bound of a range, unless
 /// `chosen` has another.
 fn configuration(space: &dyn Space, chosen: &[(&str, f64)]) -> Configuration {
-    let size = Size { width: 0.1, max_layers: Some(8) };
-    let Searched::Parameters(texts) = space.search_space(&size) else {
+    let size = NetworkSize { width: 0.1, max_layers: Some(8) };
+    let SearchedSpace::Parameters(texts) = space.search_space(&size) else {
         let net = "[C(4,3,1), P(2,2), D(1,2), FC(8), D(2,2), SM(10)]";
         return Configuration::from([("net".to_owned(), Value::Text(net.to_owned()))]);
     };
@@ -24,7 +25,7 @@ fn configuration(space: &dyn Space, chosen: &[(&str, f64)]) -> Configuration {
 }
 
 fn spec(space: &dyn Space) -> TrainSpec {
-    let text = space.plan().material == Material::Text;
+    let text = space.plan().material == DataKind::Text;
     let sizes = if text { (2000, 400) } else { (120, 60) };
     let chosen =
         [("learning_rate", 0.001), ("cells", 20.0), ("inputs", 10.0), ("links5", 2.0), ("links12", 4.0)];
@@ -39,7 +40,7 @@ fn spec(space: &dyn Space) -> TrainSpec {
 }
 
 fn run(spec: &TrainSpec) -> TrainOutcome {
-    train(spec, &mut |_| ControlFlow::Continue(())).unwrap()
+    train_network(spec, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 fn numbers(outcome: &TrainOutcome) -> Vec<EpochReport> {
@@ -66,7 +67,7 @@ fn in_every_space_a_training_that_diverges_ends_without_losses_and_without_panic
     for space in BUILT_IN_SPACES {
         let mut spec = TrainSpec { until: 3, ..spec(*space) };
         // gradients of text are clipped: it takes an infinite weight
-        let rate = if space.plan().material == Material::Text { 1e39 } else { 1e30 };
+        let rate = if space.plan().material == DataKind::Text { 1e39 } else { 1e30 };
         if space.plan().free_rate {
             spec.learning_rate = Some(rate);
         } else {
@@ -86,29 +87,31 @@ fn in_every_space_what_is_missing_or_out_of_range_is_named() {
         for name in spec.configuration.keys() {
             let mut lacking = spec.clone();
             lacking.configuration.remove(name);
-            let message = train(&lacking, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
+            let message =
+                train_network(&lacking, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
             assert!(
                 message.contains(&format!("parameter {name} of {} is missing", space.name())),
                 "{message}"
             );
             lacking.configuration.insert(name.clone(), Value::Number(-1.5));
-            let message = train(&lacking, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
+            let message =
+                train_network(&lacking, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
             assert!(message.contains(name) && message.contains("-1.5"), "{message}");
         }
-        let other = if space.plan().material == Material::Text { "shapes" } else { "words" };
+        let other = if space.plan().material == DataKind::Text { "shapes" } else { "words" };
         let wrong = TrainSpec { data: other.parse().unwrap(), ..spec.clone() };
-        let message = train(&wrong, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
+        let message = train_network(&wrong, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
         assert!(message.contains(space.name()) && message.contains("learns from"), "{message}");
     }
 }
 
 #[test]
 fn maps_that_shrink_to_nothing_and_unknown_spaces_are_refused() {
-    let convnet = foretell_nn::space("cuda-convnet").unwrap();
+    let convnet = foretell_nn::find_space("cuda-convnet").unwrap();
     let small = TrainSpec { data: "shapes:8".parse().unwrap(), ..spec(convnet) };
-    let message = train(&small, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
+    let message = train_network(&small, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
     assert!(message.contains("cuda-convnet needs images of at least 12×12"), "{message}");
     let unknown = TrainSpec { space: "vgg".to_owned(), ..spec(convnet) };
-    let message = train(&unknown, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
+    let message = train_network(&unknown, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
     assert!(message.contains("unknown space `vgg`. Choose one of metaqnn, cuda-convnet, lstm"), "{message}");
 }

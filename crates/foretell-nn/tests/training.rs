@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "a test whose thread dies fails")]
 
 use foretell::{Configuration, Value};
-use foretell_nn::{EpochReport, Error, RateSchedule, TrainOutcome, TrainSpec, train};
+use foretell_nn::{EpochReport, Error, RateSchedule, TrainOutcome, TrainSpec, train_network};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -21,11 +21,11 @@ fn network(layers: &str) -> Configuration {
 }
 
 fn run(spec: &TrainSpec) -> TrainOutcome {
-    train(spec, &mut |_| ControlFlow::Continue(())).unwrap()
+    train_network(spec, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 fn error(spec: &TrainSpec) -> Error {
-    train(spec, &mut |_| ControlFlow::Continue(())).unwrap_err()
+    train_network(spec, &mut |_| ControlFlow::Continue(())).unwrap_err()
 }
 
 /// All that was reported, without whether it was read back.
@@ -80,7 +80,7 @@ fn a_training_stopped_by_its_caller_resumes_after_the_last_report() {
         2 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     };
-    let outcome = train(&spec, stop_after_two).unwrap();
+    let outcome = train_network(&spec, stop_after_two).unwrap();
     assert_eq!((outcome.reports.len(), outcome.stopped), (2, true));
     assert_eq!(numbers(&run(&spec)), numbers(&run(&TrainSpec { checkpoint_dir: None, ..spec })));
 }

@@ -4,7 +4,7 @@ use crate::bnn::Bnn;
 use crate::layer_space::{LayerSpace, SPACE_NAME};
 use crate::lce::{Lce, LceOptions, LceRule, TerminationMode};
 use crate::q_learning::QLearningFamily;
-use foretell::masked;
+use foretell::mask_features;
 use foretell_search::{Catalogue, SearchSpace, StopRule};
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ pub fn with_laboratory(catalogue: Catalogue) -> Catalogue {
             Box::new(Lce::with_predictor_options(LceOptions::domhan2015(), options))
         })
         .with_predictor("bnn", |options| {
-            masked(Box::new(Bnn::default().with_predictor_options(options)), options.features)
+            mask_features(Box::new(Bnn::default().with_predictor_options(options)), options.features)
         })
         .with_predictor("bnn-plain", |options| {
-            masked(Box::new(Bnn::without_basis().with_predictor_options(options)), options.features)
+            mask_features(Box::new(Bnn::without_basis().with_predictor_options(options)), options.features)
         })
         .with_stop_rule(
             "lce",

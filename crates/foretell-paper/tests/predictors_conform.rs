@@ -17,7 +17,7 @@ fn conform(names: [&str; 2]) {
     let options = PredictorOptions { draws: Some(10), ..PredictorOptions::default() };
     let catalogue = foretell_paper::full_catalogue();
     for name in names {
-        let predictor = catalogue.predictors().predictor(name, &options).expect("listed");
+        let predictor = catalogue.predictors().make_predictor(name, &options).expect("listed");
         check_predictor(predictor.as_ref()).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }

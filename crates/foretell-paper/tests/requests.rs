@@ -109,7 +109,7 @@ fn what_q_learning_cannot_do_is_refused() {
 #[test]
 fn the_documented_defaults_of_q_learning_are_its_own() {
     let catalogue = full_catalogue();
-    let sampler = catalogue.sampler(&"q-learning".into(), &serde_json::Map::new(), 2700, None);
+    let sampler = catalogue.resolve_sampler(&"q-learning".into(), &serde_json::Map::new(), 2700, None);
     assert_eq!(sampler, Ok(QLearning::default().into()));
     let schema = StudyRequest::schema(&catalogue);
     let documented =

@@ -28,8 +28,8 @@ use foretell_run::{
     read_log,
 };
 use foretell_search::{
-    Ending, ForecastRule, LogLosses, MedianRule, ParameterSpace, Parts, Policy, Record, Session, Space,
-    Start, Study, StudySpec,
+    ForecastRule, LogLosses, MedianRule, ParameterSpace, Record, Session, Space, StopPolicy, Study,
+    StudyParts, StudySpec, TrainingEnd, TrainingStart,
 };
 
 #[path = "../tests/simulated/mod.rs"]
@@ -88,7 +88,7 @@ fn check(is_so: bool, what: impl Into<String>) -> Done<()> {
 fn spec(trials: u64, epochs: u64) -> StudySpec {
     let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1", "x=float:0:1"]).expect("a space"));
     let usual = StudySpec::new(space, "acc", Direction::Maximize);
-    StudySpec { trials, max_resource: epochs, policy: Policy::from(MedianRule), shadow: true, ..usual }
+    StudySpec { trials, max_resource: epochs, policy: StopPolicy::from(MedianRule), shadow: true, ..usual }
 }
 
 fn nanoseconds() -> u64 {
@@ -134,7 +134,7 @@ fn hammer(processes: usize, trials_each: usize, reports: u64) -> Done<Row> {
     let folder = tempfile::tempdir()?;
     let (store, _) = EventStore::open(folder.path().join("events.jsonl"))?;
     let trials = (processes * trials_each) as u64;
-    let session = Session::open(spec(trials, reports), Parts::default(), store)?;
+    let session = Session::open(spec(trials, reports), StudyParts::default(), store)?;
     let own = std::env::current_exe()?.display().to_string();
     let command = vec![own, "report".to_owned(), reports.to_string()];
     let executor = LocalTrials::new(setup(folder.path(), reports, command), Duration::from_secs(5));
@@ -176,7 +176,7 @@ fn hammer(processes: usize, trials_each: usize, reports: u64) -> Done<Row> {
 fn claim(trials: usize, workers: usize) -> Done<Row> {
     let folder = tempfile::tempdir()?;
     let (store, _) = EventStore::open(folder.path().join("events.jsonl"))?;
-    let session = Mutex::new(Session::open(spec(trials as u64, 3), Parts::default(), store)?);
+    let session = Mutex::new(Session::open(spec(trials as u64, 3), StudyParts::default(), store)?);
     let (claimed, begun) = (Mutex::new(Vec::new()), Instant::now());
     std::thread::scope(|scope| {
         for _ in 0..workers {
@@ -203,7 +203,7 @@ fn claim(trials: usize, workers: usize) -> Done<Row> {
     ))
 }
 
-fn waves(start: &Start, step: u64) -> f64 {
+fn waves(start: &TrainingStart, step: u64) -> f64 {
     (start.trial as f64).sin() + step as f64 / 100.0
 }
 
@@ -213,7 +213,7 @@ const VICTIMS_EPOCHS: u64 = 20;
 fn play_victim(folder: &Path) -> Done<()> {
     let trials: u64 = std::fs::read_to_string(folder.join("trials"))?.parse()?;
     let (store, _) = EventStore::open(folder.join("events.jsonl"))?;
-    let session = Session::open(spec(trials, VICTIMS_EPOCHS), Parts::default(), store)?;
+    let session = Session::open(spec(trials, VICTIMS_EPOCHS), StudyParts::default(), store)?;
     let mut driver = Driver::new(session, Simulated::new(waves), 4, "reports");
     let mut out = std::io::stdout().lock();
     driver.run(&AtomicBool::new(false), &mut |_, event| match event {
@@ -291,14 +291,14 @@ fn kill(kills: usize, trials: u64) -> Done<Row> {
 fn study_log(folder: &Path, bytes: usize) -> Done<(Vec<Record>, PathBuf)> {
     let path = folder.join("events.jsonl");
     let (store, _) = EventStore::open(&path)?;
-    let mut session = Session::open(spec(10_000, 20), Parts::default(), store)?;
+    let mut session = Session::open(spec(10_000, 20), StudyParts::default(), store)?;
     while (std::fs::metadata(&path)?.len() as usize) < bytes {
         let Some(start) = session.ask()? else { break };
         for step in start.from + 1..=start.until {
             let value = (start.trial as f64).sin() + step as f64 / 100.0;
             session.report(start.trial, step, value, BTreeMap::new())?;
         }
-        session.tell(start.trial, Ending::Finished)?;
+        session.tell(start.trial, TrainingEnd::Finished)?;
     }
     drop(session);
     Ok((read_log(&path)?.0, path))
@@ -441,12 +441,12 @@ fn mended(salvage: &LogSalvage<Record>) -> Done<(usize, usize)> {
 
 /// The fold of every prefix of a log is the study that it was.
 fn replay(trials: u64) -> Done<Row> {
-    let spec = StudySpec { shadow: false, policy: Policy::from(ForecastRule), ..spec(trials, 12) };
+    let spec = StudySpec { shadow: false, policy: StopPolicy::from(ForecastRule), ..spec(trials, 12) };
     let mut session = Session::new(spec.clone())?;
     let mut states = Vec::new();
     while let Some(start) = session.ask()? {
         for step in start.from + 1..=start.until {
-            let top = start.configuration["x"].number().unwrap_or_default();
+            let top = start.configuration["x"].as_number().unwrap_or_default();
             let value = top * (1.0 - 0.7_f64.powi(step as i32));
             let stops = session.report(start.trial, step, value, BTreeMap::new())?.stop;
             states.push((session.store().records().len(), format!("{:?}", session.study().progress())));
@@ -454,7 +454,7 @@ fn replay(trials: u64) -> Done<Row> {
                 break;
             }
         }
-        session.tell(start.trial, Ending::Finished)?;
+        session.tell(start.trial, TrainingEnd::Finished)?;
     }
     let records = session.store().records();
     for (length, progress) in &states {
@@ -523,15 +523,15 @@ fn process_tree() -> Done<Row> {
 fn scale(trials: u64, steps: u64) -> Done<Row> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("events.jsonl");
-    let spec = StudySpec { policy: Policy::none(), shadow: false, ..spec(trials, steps) };
+    let spec = StudySpec { policy: StopPolicy::none(), shadow: false, ..spec(trials, steps) };
     let (store, _) = EventStore::open(&path)?;
-    let session = Session::open(spec.clone(), Parts::default(), store)?;
+    let session = Session::open(spec.clone(), StudyParts::default(), store)?;
     Driver::new(session, Simulated::new(waves), 8, "reports")
         .run(&AtomicBool::new(false), &mut |_, _| Ok(()))?;
     let begun = Instant::now();
     let (store, _) = EventStore::open(&path)?;
     let checked = begun.elapsed().as_secs_f64();
-    let session = Session::open(spec, Parts::default(), store)?;
+    let session = Session::open(spec, StudyParts::default(), store)?;
     check(session.study().trials().len() as u64 == trials, "scale: trials are missing")?;
     let opened = begun.elapsed().as_secs_f64();
     let size = std::fs::metadata(&path)?.len() as f64 / 1e6;
@@ -544,9 +544,9 @@ fn scale(trials: u64, steps: u64) -> Done<Row> {
 /// From report to decision, once there are many trials; with the log on the disk.
 fn latency(trials: u64, steps: u64) -> Done<Row> {
     let folder = tempfile::tempdir()?;
-    let spec = StudySpec { policy: Policy::from(ForecastRule), ..spec(trials, steps) };
+    let spec = StudySpec { policy: StopPolicy::from(ForecastRule), ..spec(trials, steps) };
     let (store, _) = EventStore::open(folder.path().join("events.jsonl"))?;
-    let session = Session::open(spec, Parts::default(), store)?;
+    let session = Session::open(spec, StudyParts::default(), store)?;
     let (times, since) = (Mutex::new(Vec::new()), Mutex::new(Instant::now()));
     let reports = AtomicUsize::new(0);
     let last = (trials * steps) as usize * 9 / 10;
@@ -584,7 +584,7 @@ fn overhead(trials: usize) -> Done<Row> {
     let plain = begun.elapsed().as_secs_f64() * 1e3 / trials as f64;
     let folder = tempfile::tempdir()?;
     let (store, _) = EventStore::open(folder.path().join("events.jsonl"))?;
-    let session = Session::open(spec(trials as u64, 1), Parts::default(), store)?;
+    let session = Session::open(spec(trials as u64, 1), StudyParts::default(), store)?;
     let command = command.map(|word| word.replace('{', "{{").replace('}', "}}")).to_vec();
     let executor = LocalTrials::new(setup(folder.path(), 1, command), Duration::from_secs(5));
     let begun = Instant::now();

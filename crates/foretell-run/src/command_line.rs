@@ -30,7 +30,7 @@ impl SearchCommand {
 
 /// The words of the command that trains `configuration` again as trial `trial` of the study in `directory` did, in a folder of its own:
 /// that of the trial has its checkpoints. `None` if the command is unknown, as in studies that other programs run.
-pub fn command_of(
+pub fn retrain_command(
     directory: &Path,
     spec: &StudySpec,
     trial: u64,
@@ -45,7 +45,7 @@ pub fn command_of(
     let own = trial_directory(directory, trial);
     let own = std::path::absolute(&own).unwrap_or(own);
     let place = |name: &str, path: PathBuf| (name.to_owned(), Value::from(path.to_string_lossy()));
-    let mut values = spec.space.written(configuration);
+    let mut values = spec.space.program_values(configuration);
     // the words of FORETELL_PARAMS_JSON are the parameters alone: places are only added where the command names them
     let places = [
         place(PARAMS_FILE, own.join("params.json")),
@@ -76,7 +76,7 @@ pub fn command_of(
 }
 
 /// Quotes `words` for a shell.
-pub fn shell_line(words: &[String]) -> String {
+pub fn quote_for_shell(words: &[String]) -> String {
     let is_plain = |word: &String| {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./:,+@%".contains(c))
     };
@@ -89,7 +89,7 @@ pub fn shell_line(words: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{command_of, shell_line};
+    use super::{quote_for_shell, retrain_command};
     use foretell_search::{ParameterSpace, Space, StudySpec};
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
         let command = |words: &str| {
             let workload = [("command".to_owned(), words.to_owned())].into();
             let spec = StudySpec { workload, ..spec.clone() };
-            command_of("/studies/a".as_ref(), &spec, 3, &configuration).expect("a command").join(" ")
+            retrain_command("/studies/a".as_ref(), &spec, 3, &configuration).expect("a command").join(" ")
         };
         assert_eq!(command("train --lr {lr}"), "train --lr 0.5");
         assert_eq!(
@@ -115,6 +115,6 @@ mod tests {
     #[test]
     fn a_shell_reads_each_word_as_it_was() {
         let words = ["python", "--lr=0.1", "two words", "it's", "", "$HOME"].map(str::to_owned);
-        assert_eq!(shell_line(&words), r"python --lr=0.1 'two words' 'it'\''s' '' '$HOME'");
+        assert_eq!(quote_for_shell(&words), r"python --lr=0.1 'two words' 'it'\''s' '' '$HOME'");
     }
 }

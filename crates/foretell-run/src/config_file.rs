@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use foretell_logs::{YamlNode, yaml_documents};
+use foretell_logs::{YamlNode, parse_yaml_documents};
 use serde_json::{Map, Value};
 use thiserror::Error;
 use toml_edit::{DocumentMut, Item};
@@ -92,7 +92,7 @@ impl ConfigFile {
     /// [`ConfigFileError::File`], and those of [`from_text`](Self::from_text).
     pub fn read(path: &Path) -> Result<Self, ConfigFileError> {
         format_of(path)?;
-        let text = crate::regular::read_to_string(path)
+        let text = crate::regular::read_regular_text(path)
             .map_err(|source| ConfigFileError::File { path: path.to_owned(), source })?;
         Self::from_text(path, text)
     }
@@ -229,7 +229,7 @@ impl ConfigFile {
     }
 
     fn parse_yaml(&self) -> Result<Vec<YamlNode>, ConfigFileError> {
-        yaml_documents(&self.text).map_err(|problem| self.invalid_error(problem))
+        parse_yaml_documents(&self.text).map_err(|problem| self.invalid_error(problem))
     }
 
     /// The values of its documents; JSON and TOML have one.
@@ -238,7 +238,7 @@ impl ConfigFile {
             FileFormat::Json => {
                 vec![serde_json::from_str(&self.text).map_err(|error| self.invalid_error(error))?]
             }
-            FileFormat::Yaml => self.parse_yaml()?.iter().map(YamlNode::json).collect(),
+            FileFormat::Yaml => self.parse_yaml()?.iter().map(YamlNode::to_json).collect(),
             FileFormat::Toml => {
                 let document: DocumentMut = self.text.parse().map_err(|error| self.invalid_error(error))?;
                 vec![toml_to_json(document.as_item())]

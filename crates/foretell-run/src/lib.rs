@@ -31,23 +31,23 @@ mod secrets;
 mod supervised;
 pub mod wire;
 
-pub use command_line::{COMMAND_FILE, command_of, shell_line};
+pub use command_line::{COMMAND_FILE, quote_for_shell, retrain_command};
 pub use config_file::{CONFIG_PLACEHOLDER, ConfigFile, ConfigFileError};
-pub use fleet::executor::{Begin, Executor, ExecutorError, Unread};
+pub use fleet::executor::{Executor, ExecutorError, StartPoint, UnreadReports};
 pub use fleet::worker::{Worker, WorkerError, WorkerSettings};
 pub use foretell_logs::printed::{MetricSource, Report, ReportReader};
 pub use host::access::{AccessError, ServerAccess};
 pub use host::door::{HostCalls, HostDoor};
-pub use host::driver::{Driver, DriverError, DriverEvent, Elsewhere, RunLimits, RunOutcome};
+pub use host::driver::{Driver, DriverError, DriverEvent, RemoteTrainings, RunLimits, RunOutcome};
 pub use host::hosted::{
     HostError, MetricReading, StudyHost, TrainingTask, carry_out_manual_order, check_running,
 };
 pub use host::leases::{Leases, WorkerView};
 pub use host::orders::Orders;
 pub use host::work::{Work, WorkError};
-pub use log::atomic_write::{Draft, write_atomically, write_output, write_privately};
-pub use log::event_store::{EventStore, Survey};
-pub use log::notes::{NOTES_FILE, notes, replace_notes};
+pub use log::atomic_write::{DraftFile, write_atomically, write_output, write_privately};
+pub use log::event_store::{EventLogSurvey, EventStore};
+pub use log::notes::{NOTES_FILE, read_notes, replace_notes};
 pub use log::room::FullDiskWait;
 pub use log::stored::{StoredError, StoredStudy, list_studies, log_path, read_stored_spec};
 pub use log::{
@@ -60,21 +60,21 @@ pub use placeholder::{
     fill_placeholders,
 };
 pub use process::abandoned::{AbandonedError, AbandonedOutcome, end_abandoned, end_all_abandoned};
-pub use process::checkpoints::{checkpoint_directory, remove as remove_checkpoints, trial_directory};
+pub use process::checkpoints::{checkpoint_directory, remove_checkpoints, trial_directory};
 pub use process::executor::LocalProcesses;
 pub use process::group::{PORTABLE_VARIABLE, ProcessIdentity};
-pub use process::guardian::{Guardian, adopt_orphans, guard};
+pub use process::guardian::{Guardian, adopt_orphans, run_guardian};
 pub use process::hook::{
     HookLine, HookLoop, HookOptions, HookRecord, HookScope, HookValue, PRINTED_SOURCE, ScriptOption,
 };
 pub use process::local_trials::{LocalTrials, TrialSetup};
 pub use process::message::{FurtherScore, MessageKind, ProcessStatus, TrialMessage, TrialNotice};
-pub use process::parent::parent_alive_guard;
+pub use process::parent::watch_parent;
 pub use process::start_error::StartError;
 pub use process::stored_output::Printed;
 pub use process::trial::{TrialSpec, WatchSettings};
 pub use process::usage::Usage;
 pub use program::program_of;
-pub use regular::read_to_string as read_regular_file;
+pub use regular::read_regular_text as read_regular_file;
 pub use secrets::{MissingSecret, SECRETS_FILE, keep_secrets, restore_secrets, secrets_hint};
-pub use supervised::supervised;
+pub use supervised::spawn_supervised;

@@ -33,7 +33,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use file::{LogFile, moved, with_suffix, write_all};
+use file::{LogFile, replacement_at, with_suffix, write_all};
 use line::{decode_line, encode_into, read_line};
 use lock::LogLock;
 
@@ -155,7 +155,7 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     /// Those of [`append`](Self::append); the log holds none of `records` then.
     pub fn append_all(&mut self, records: &[R]) -> Result<(), EventLogError> {
         // before each write: in a file that was deleted or replaced, records would be acknowledged that nobody can read
-        if let Some(how) = self.file.displaced(&self.path, self.end.bytes, self.torn) {
+        if let Some(how) = self.file.displacement_at(&self.path, self.end.bytes, self.torn) {
             let (path, acknowledged) = (self.path.clone(), self.end.records);
             return Err(EventLogError::Displaced { path, how, acknowledged });
         }
@@ -299,7 +299,7 @@ fn open_locked(path: &Path) -> Result<(File, PathBuf, LogLock), EventLogError> {
         let (file, real) = open_file(path).map_err(EventLogError::file("open", path))?;
         let lock = LogLock::acquire(&file, &real)?;
         // between opening and locking somebody may have repaired the log, which puts another file in its place
-        if moved(&file, &real).is_none() {
+        if replacement_at(&file, &real).is_none() {
             return Ok((file, real, lock));
         }
     }

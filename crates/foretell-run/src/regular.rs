@@ -47,13 +47,13 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// If it is no regular file, larger than 64 MiB or no text, or cannot be read.
-pub fn read_to_string(path: &Path) -> io::Result<String> {
+pub fn read_regular_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_FILE_BYTES, open, read, read_to_string};
+    use super::{MAX_FILE_BYTES, open, read, read_regular_text};
     use std::fs::{self, File};
     use std::io::ErrorKind;
     use std::os::unix::net::UnixListener;
@@ -73,7 +73,7 @@ mod tests {
         }
         assert_eq!(read(&path_of("none")).expect_err("it is missing").kind(), ErrorKind::NotFound);
         fs::write(path_of("file"), "text").expect("it is written");
-        assert_eq!(read_to_string(&path_of("file")).expect("it is read"), "text");
+        assert_eq!(read_regular_text(&path_of("file")).expect("it is read"), "text");
         File::create(path_of("large"))
             .and_then(|file| file.set_len(MAX_FILE_BYTES + 1))
             .expect("a large file");

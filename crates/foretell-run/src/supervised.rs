@@ -19,17 +19,17 @@ use std::thread::{Builder, JoinHandle};
 ///
 /// # Errors
 /// When the system has no thread to give.
-pub fn supervised<T: Send + 'static>(
+pub fn spawn_supervised<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
     died: impl FnOnce(&str) + Send + 'static,
 ) -> io::Result<JoinHandle<Option<T>>> {
     #[cfg(test)]
-    let armed = faults::armed();
+    let armed = faults::armed_fault();
     let run = move || {
         #[cfg(test)]
         faults::inherit(armed);
-        caught(work).map_err(|why| died(&why)).ok()
+        catch_panic(work).map_err(|why| died(&why)).ok()
     };
     #[allow(clippy::disallowed_methods, reason = "this is the supervised spawn")]
     let thread = Builder::new().name(name.to_owned()).spawn(run);
@@ -37,7 +37,7 @@ pub fn supervised<T: Send + 'static>(
 }
 
 /// The result of `work`, or why it panicked.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     // whoever catches a panic drops or ends what `work` left half done
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| text(panic.as_ref()))
 }
@@ -79,7 +79,7 @@ pub(crate) mod faults {
         inherit(None);
     }
 
-    pub(super) fn armed() -> Option<Arc<Fault>> {
+    pub(super) fn armed_fault() -> Option<Arc<Fault>> {
         ARMED.with_borrow(Clone::clone)
     }
 
@@ -88,7 +88,7 @@ pub(crate) mod faults {
     }
 
     pub(crate) fn may_panic(place: &str) {
-        let armed = armed().filter(|fault| fault.place == place);
+        let armed = armed_fault().filter(|fault| fault.place == place);
         if armed.is_some_and(|fault| fault.left.fetch_sub(1, Ordering::SeqCst) == 0) {
             panic!("an injected panic in {place}");
         }
@@ -97,7 +97,7 @@ pub(crate) mod faults {
 
 #[cfg(test)]
 mod tests {
-    use super::{caught, supervised};
+    use super::{catch_panic, spawn_supervised};
 
     #[test]
     fn a_thread_that_panics_says_why_and_joins_without_a_result() {
@@ -107,11 +107,11 @@ mod tests {
                 panic!("number {}", 7)
             }
         };
-        let thread = supervised("one", work, move |why| sender.send(why.to_owned()).expect("heard"));
+        let thread = spawn_supervised("one", work, move |why| sender.send(why.to_owned()).expect("heard"));
         assert_eq!(thread.expect("a thread").join().expect("its panic was caught"), None);
         assert_eq!(died.recv().as_deref(), Ok("number 7"));
-        let thread = supervised("two", || 2, |why| panic!("{why}")).expect("a thread");
+        let thread = spawn_supervised("two", || 2, |why| panic!("{why}")).expect("a thread");
         assert_eq!(thread.join().expect("no panic"), Some(2));
-        assert_eq!(caught(|| std::panic::panic_any(3_u8)), Err::<(), _>("no message".to_owned()));
+        assert_eq!(catch_panic(|| std::panic::panic_any(3_u8)), Err::<(), _>("no message".to_owned()));
     }
 }

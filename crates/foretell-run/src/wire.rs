@@ -321,7 +321,8 @@ impl Report {
 impl From<TrainingTask> for Given {
     fn from(TrainingTask { start, lease }: TrainingTask) -> Self {
         let (lease, time) = lease.unwrap_or_default();
-        let foretell_search::Start { trial, configuration, seed, from, until, reported, read } = start;
+        let foretell_search::TrainingStart { trial, configuration, seed, from, until, reported, read } =
+            start;
         let lease_seconds = time.as_secs_f64();
         Self {
             trial,
@@ -339,8 +340,8 @@ impl From<TrainingTask> for Given {
 
 impl Answer {
     /// The same `answer`; with whether something was recorded if something was to be.
-    pub fn new(answer: foretell_search::Answer, is_record: bool) -> Self {
-        let foretell_search::Answer { trial, stop, recorded, decision } = answer;
+    pub fn new(answer: foretell_search::TrainingAnswer, is_record: bool) -> Self {
+        let foretell_search::TrainingAnswer { trial, stop, recorded, decision } = answer;
         let decision = decision.as_ref().map(DecisionView::from);
         let recorded = is_record.then_some(recorded);
         Self { trial, stop: Some(stop), recorded, decision, notices: Vec::new() }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use foretell_run::{
     AbandonedOutcome, EventLog, LocalProcesses, MetricSource, OpenedLog, ProcessIdentity, TrialSpec,
-    end_abandoned, parent_alive_guard, read_log,
+    end_abandoned, read_log, watch_parent,
 };
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -174,7 +174,7 @@ fn guards_itself_and_waits() {
     if victims_folder().is_none() {
         return;
     }
-    let guard = parent_alive_guard().expect("an executor started it");
+    let guard = watch_parent().expect("an executor started it");
     say(&format!("{{\"foretell\":{{\"parent\":{}}}}}", guard.parent.pid));
     std::thread::sleep(PATIENCE * 10);
 }
@@ -212,6 +212,6 @@ fn a_guarded_child_ends_with_its_parent() {
 #[test]
 fn a_process_that_no_executor_started_is_not_guarded() {
     if std::env::var_os("FORETELL_PARENT").is_none() {
-        assert_eq!(parent_alive_guard(), None);
+        assert_eq!(watch_parent(), None);
     }
 }

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use foretell::{Action, Direction, FitError, Forecast, Model, Predictor, Query, TrainingSet};
+use foretell::{Action, Direction, FitError, Forecast, Model, Predictor, RunQuery, TrainingSet};
 use foretell_run::{
     Driver, DriverError, DriverEvent, EventStore, Executor, LocalTrials, MetricSource, RunOutcome, TrialSetup,
 };
 use foretell_search::{
-    Decision, Memory, ParameterSpace, Parts, Reason, Record, Session, Space, Store, StudySpec, Summary,
+    Decision, MemoryStore, ParameterSpace, Reason, Record, Session, Space, Store, StudyParts, StudySpec,
+    StudySummary,
 };
 use simulated::Simulated;
 
@@ -29,7 +30,9 @@ fn spec(seed: u64) -> StudySpec {
 
 /// Trainings that report `x` plus a hundredth per epoch.
 fn rising() -> Simulated {
-    Simulated::new(|start, step| start.configuration["x"].number().unwrap_or(f64::NAN) + 0.01 * step as f64)
+    Simulated::new(|start, step| {
+        start.configuration["x"].as_number().unwrap_or(f64::NAN) + 0.01 * step as f64
+    })
 }
 
 fn run<E: Executor, S: Store>(driver: &mut Driver<E, S>) -> Result<RunOutcome, DriverError> {
@@ -76,7 +79,7 @@ fn the_event_log_and_memory_keep_the_same_records_and_a_canceled_study_goes_on()
     let open = || {
         let (store, survey) = EventStore::open(&log).expect("a log");
         assert!(survey.dropped.is_none());
-        let session = Session::open(spec(2), Parts::default(), store).expect("a study");
+        let session = Session::open(spec(2), StudyParts::default(), store).expect("a study");
         Driver::new(session, rising(), 1, "")
     };
     let (cancel, mut seen) = (AtomicBool::new(false), 0);
@@ -108,7 +111,7 @@ fn local(folder: &Path, seed: u64) -> Driver<LocalTrials, EventStore> {
         unplaced: Vec::new(),
     };
     let (store, _) = EventStore::open(folder.join("events.jsonl")).expect("a log");
-    let session = Session::open(spec(seed), Parts::default(), store).expect("a study");
+    let session = Session::open(spec(seed), StudyParts::default(), store).expect("a study");
     Driver::new(session, LocalTrials::new(setup, Duration::from_secs(1)), 2, "print a report")
 }
 
@@ -120,7 +123,7 @@ fn two_studies_run_in_one_process_at_once() {
             scope.spawn(move || {
                 let mut driver = local(folder.path(), seed as u64);
                 assert_eq!(run(&mut driver).expect("it runs"), RunOutcome::Done);
-                let summary = Summary::new(driver.session().study());
+                let summary = StudySummary::new(driver.session().study());
                 assert_eq!((summary.trials.total, summary.trials.failed), (12, 0));
                 assert!(summary.best.is_some());
             });
@@ -167,7 +170,7 @@ impl Predictor for Slow {
 struct Half;
 
 impl Model for Half {
-    fn forecast(&self, _: &Query<'_>) -> Forecast {
+    fn forecast(&self, _: &RunQuery<'_>) -> Forecast {
         Forecast::gaussian(0.5, 0.1)
     }
 
@@ -179,9 +182,10 @@ impl Model for Half {
 #[test]
 fn reports_of_other_trials_are_recorded_while_a_model_is_fitted() {
     let go = Arc::new(AtomicBool::new(false));
-    let parts = Parts { predictor: Some(Arc::new(Slow { go: Arc::clone(&go) })), ..Parts::default() };
+    let parts =
+        StudyParts { predictor: Some(Arc::new(Slow { go: Arc::clone(&go) })), ..StudyParts::default() };
     let spec = StudySpec { shadow: true, ..spec(4) };
-    let session = Session::open(spec, parts, Memory::default()).expect("a study");
+    let session = Session::open(spec, parts, MemoryStore::default()).expect("a study");
     let mut driver = Driver::new(session, rising(), 4, "");
     let (mut awaited, mut meanwhile) = (None, 0);
     let ran = driver.run(&AtomicBool::new(false), &mut |study, event| {

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use foretell::Direction;
 use foretell_run::{Driver, DriverEvent, EventStore, Orders, RunOutcome};
 use foretell_search::{
-    Order, ParameterSpace, Parts, Policy, Reason, Record, Session, Space, StudySpec, TrialState,
+    ManualOrder, ParameterSpace, Reason, Record, Session, Space, StopPolicy, StudyParts, StudySpec,
+    TrialState,
 };
 use simulated::Simulated;
 
@@ -18,19 +19,19 @@ fn the_driver_records_orders_and_carries_them_out_also_those_given_while_it_was_
     let folder = tempfile::tempdir().expect("a folder");
     let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).expect("a space"));
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
-    let spec = StudySpec { max_resource: EPOCHS, trials: 6, burn_in: 4, policy: Policy::none(), ..usual };
+    let spec = StudySpec { max_resource: EPOCHS, trials: 6, burn_in: 4, policy: StopPolicy::none(), ..usual };
     let orders = Orders::for_study(folder.path());
     let open = || {
         let (store, _) = EventStore::open(folder.path().join("events.jsonl")).expect("a log");
-        let session = Session::open(spec.clone(), Parts::default(), store).expect("a study");
+        let session = Session::open(spec.clone(), StudyParts::default(), store).expect("a study");
         Driver::new(session, Simulated::new(|_, _| 0.5), 2, "").with_orders(orders.clone())
     };
     let cancel = AtomicBool::new(false);
     let ran = open().run(&cancel, &mut |_, event| {
         if let DriverEvent::Report { trial, reading } = event {
             match (trial, reading.step) {
-                (0, 2) => orders.write_order(0, Order::Stop).expect("it is ordered"),
-                (1, 2) => orders.write_order(1, Order::Keep).expect("it is ordered"),
+                (0, 2) => orders.write_order(0, ManualOrder::Stop).expect("it is ordered"),
+                (1, 2) => orders.write_order(1, ManualOrder::Keep).expect("it is ordered"),
                 (2, 2) => cancel.store(true, Ordering::SeqCst),
                 _ => {}
             }
@@ -40,7 +41,7 @@ fn the_driver_records_orders_and_carries_them_out_also_those_given_while_it_was_
     assert_eq!(ran.expect("it runs"), RunOutcome::Canceled);
     // nobody drives it now; trial 5 has not begun
     for trial in [2, 5] {
-        orders.write_order(trial, Order::Stop).expect("it is ordered");
+        orders.write_order(trial, ManualOrder::Stop).expect("it is ordered");
     }
     let mut driver = open();
     let ran = driver.run(&AtomicBool::new(false), &mut |_, _| Ok(())).expect("it runs");

@@ -4,17 +4,18 @@
 #![allow(missing_docs, clippy::print_stdout, reason = "a program that prints")]
 
 use foretell::{
-    Configuration, Curve, Direction, HistoryOptions, PredictorOptions, Run, StopCriterion, Value, predictor,
+    Configuration, Curve, Direction, HistoryOptions, PredictorOptions, Run, StopCriterion, Value,
+    make_predictor,
 };
 use foretell_search::{
-    ForecastRule, Kappa, Reference, Schedule, Setting, StudySpec, Table, replay, trial_stream,
+    ForecastRule, Kappa, Reference, ReplaySetting, RunTable, Schedule, StudySpec, replay, trial_stream,
 };
 use rand::RngExt;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Saturating curves whose end depends on two parameters, with noise.
-fn table(runs: u64, points: usize) -> Arc<Table> {
+fn table(runs: u64, points: usize) -> Arc<RunTable> {
     let run = |number: u64| {
         let mut random = trial_stream(1, number);
         let (a, b): (f64, f64) = (random.random(), random.random());
@@ -30,7 +31,7 @@ fn table(runs: u64, points: usize) -> Arc<Table> {
         }
     };
     let runs: Vec<Run> = (0..runs).map(run).collect();
-    Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).expect("runs of one length"))
+    Arc::new(RunTable::new(&runs, &HistoryOptions::default(), 1).expect("runs of one length"))
 }
 
 fn timed(what: &str, work: impl FnOnce() -> String) {
@@ -39,12 +40,16 @@ fn timed(what: &str, work: impl FnOnce() -> String) {
     println!("{what}: {:.2} s ({said})", start.elapsed().as_secs_f64());
 }
 
-fn replayed(what: &str, table: &Arc<Table>, name: &str, setting: Setting) {
+fn replayed(what: &str, table: &Arc<RunTable>, name: &str, setting: ReplaySetting) {
     timed(&format!("{what}, {name}"), || {
-        let chosen = predictor(name, &PredictorOptions::default()).expect("a built-in predictor");
-        let setting = Setting { predictor: Some(Arc::from(chosen)), ..setting };
+        let chosen = make_predictor(name, &PredictorOptions::default()).expect("a built-in predictor");
+        let setting = ReplaySetting { predictor: Some(Arc::from(chosen)), ..setting };
         let outcomes = replay(table, &[setting]).expect("a valid spec");
-        format!("{:.2} times, best kept {:.0} %", outcomes[0].speedup().0, 100.0 * outcomes[0].best_kept())
+        format!(
+            "{:.2} times, best kept {:.0} %",
+            outcomes[0].mean_speedup().0,
+            100.0 * outcomes[0].best_kept()
+        )
     });
 }
 
@@ -54,16 +59,17 @@ fn main() {
     let table = table(runs, 60);
     let criterion = StopCriterion { stop_probability: 0.95, ..StopCriterion::default() };
     let full = StudySpec { policy: ForecastRule.into(), criterion, burn_in: 100, ..table.study() };
-    let full = Setting::new(full, None);
+    let full = ReplaySetting::new(full, None);
     // after every run that finishes: with a larger factor too few finish to learn again at all
-    let refitting = Setting { study: StudySpec { refit: Some(1.01), ..full.study.clone() }, ..full.clone() };
+    let refitting =
+        ReplaySetting { study: StudySpec { refit: Some(1.01), ..full.study.clone() }, ..full.clone() };
     let schedule = |runs| Schedule::Hyperband {
         eta: 3,
         runs,
         kappa: Kappa { kappa: 0.25, ..Kappa::default() },
         reference: Reference::Level,
     };
-    let hyperband = Setting {
+    let hyperband = ReplaySetting {
         orderings: 1,
         study: StudySpec { schedule: schedule(40), ..full.study.clone() },
         ..full.clone()

@@ -28,11 +28,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let Some(configuration) = sampler.propose(trial) else { break };
         writeln!(out, "{}", serde_json::to_string(&configuration)?)?;
         out.flush()?;
-        sampler.started(trial, &configuration);
+        sampler.observe_start(trial, &configuration);
         let Some(line) = scores.next() else { break };
         match serde_json::from_str(&line?)? {
-            Some(score) => sampler.learn(trial, &configuration, Worth::measured(score)),
-            None => sampler.failed(trial, &configuration),
+            Some(score) => sampler.learn(trial, &configuration, Worth::from_measurement(score)),
+            None => sampler.observe_failure(trial, &configuration),
         }
     }
     Ok(())

@@ -7,9 +7,9 @@
 
 use foretell::{Configuration, Direction, RunScore};
 use foretell_search::{
-    AshaRule, Caution, ForecastRule, GpSampling, Input, Kappa, MedianRule, NearestSampler, ParameterSpace,
-    Parts, Policy, RandomSampling, Rank, Record, Reference, SamplerSpec, Schedule, Space, Study, StudySpec,
-    TakenRuns, TpeGpSampling, TpeSampling,
+    AshaRule, Caution, ForecastRule, GpSampling, Kappa, MedianRule, NearestSampler, ParameterSpace,
+    RandomSampling, Rank, Record, Reference, SamplerSpec, Schedule, Space, StopPolicy, Study, StudyInput,
+    StudyParts, StudySpec, TakenRuns, TpeGpSampling, TpeSampling,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -60,11 +60,11 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
             other => panic!("no scheduler {other}"),
         },
         policy: match policy.trim_end_matches(|c: char| c.is_ascii_digit()) {
-            "none" => Policy::none(),
-            "median" => Policy::from(MedianRule),
-            "asha" => Policy::from(AshaRule { eta: number(policy, 3) }),
-            "srm" => Policy::from(ForecastRule),
-            other => Policy::cautious(caution.unwrap_or_else(|| panic!("no policy {other}"))),
+            "none" => StopPolicy::none(),
+            "median" => StopPolicy::from(MedianRule),
+            "asha" => StopPolicy::from(AshaRule { eta: number(policy, 3) }),
+            "srm" => StopPolicy::from(ForecastRule),
+            other => StopPolicy::cautious(caution.unwrap_or_else(|| panic!("no policy {other}"))),
         },
         rank: match rank {
             "value" => Rank::Value,
@@ -98,11 +98,12 @@ fn traced(combination: &str, table: &Table, budget: u64, seed: u64) -> Vec<(u64,
     let inner = spec.sampler.sampler(&spec.space, seed).expect("the sampler's settings are in range");
     let runs = table.configurations.iter().cloned().enumerate().collect();
     let nearest = NearestSampler::new(inner, space, runs, TakenRuns::clone(&taken));
-    let parts = Parts { sampler: Some(Box::new(nearest)), ..Parts::default() };
+    let parts = StudyParts { sampler: Some(Box::new(nearest)), ..StudyParts::default() };
     let mut study = Study::with(spec.clone(), parts).expect("the study is valid");
     let (mut spent, mut best, mut finished, mut trace) = (0, f64::NEG_INFINITY, None::<f64>, Vec::new());
     let mut missing = 0;
-    while let Some(&Record::Started { trial, from, until, .. }) = study.step(&Input::WorkerIdle).first() {
+    while let Some(&Record::Started { trial, from, until, .. }) = study.step(&StudyInput::WorkerIdle).first()
+    {
         let recorded = taken.lock().expect("nobody panicked").get(trial as usize).copied();
         let Some(run) = recorded else {
             missing += 1;
@@ -110,12 +111,12 @@ fn traced(combination: &str, table: &Table, budget: u64, seed: u64) -> Vec<(u64,
                 break;
             }
             let failure = Some("no recorded run is left".to_owned());
-            study.step(&Input::Ended { trial, failure });
+            study.step(&StudyInput::Ended { trial, failure });
             continue;
         };
         for step in from + 1..=until {
             let value = table.curves[run][step as usize - 1];
-            study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() });
+            study.step(&StudyInput::Reported { trial, step, value, metrics: BTreeMap::new() });
             spent += 1;
             let final_score = value.filter(|_| step == spec.max_resource);
             let ahead = value.is_some_and(|value| value > best);
@@ -129,7 +130,7 @@ fn traced(combination: &str, table: &Table, budget: u64, seed: u64) -> Vec<(u64,
                 break;
             }
         }
-        study.step(&Input::Ended { trial, failure: None });
+        study.step(&StudyInput::Ended { trial, failure: None });
     }
     trace.push((spent, best, finished));
     trace

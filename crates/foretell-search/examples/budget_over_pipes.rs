@@ -4,7 +4,7 @@
 //! Usage: `budget_over_pipes BUDGET EPOCHS SEED PARAMETER...`, BUDGET in epochs of all trials, a parameter as in `lr=log:1e-4:1`.
 
 use foretell::Direction;
-use foretell_search::{Input, ParameterSpace, Record, Space, Study, StudyRequest};
+use foretell_search::{ParameterSpace, Record, Space, Study, StudyInput, StudyRequest};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut study = Study::new(request.resolve(None)?)?;
     let (mut lines, mut out) = (std::io::stdin().lock().lines(), std::io::stdout().lock());
     while let Some(Record::Started { trial, configuration, from, until, .. }) =
-        study.step(&Input::WorkerIdle).first().cloned()
+        study.step(&StudyInput::WorkerIdle).first().cloned()
     {
         for step in from + 1..=until {
             let job = serde_json::json!({ "trial": trial, "configuration": configuration, "from": step - 1, "until": step });
@@ -36,12 +36,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let Some(line) = lines.next() else { return Ok(()) };
             let values: Vec<Option<f64>> = serde_json::from_str(&line?)?;
             let value = values.first().copied().flatten();
-            study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() });
+            study.step(&StudyInput::Reported { trial, step, value, metrics: BTreeMap::new() });
             if !study.is_running(trial) {
                 break;
             }
         }
-        study.step(&Input::Ended { trial, failure: None });
+        study.step(&StudyInput::Ended { trial, failure: None });
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! How do I search from my own Rust program, with a typed space and a stop rule of my own?
 
 use foretell_search::{
-    Ending, Memory, Needs, Parameter, ParameterKind, ParameterSpace, Parts, Reason, Ruling, Session, Space,
-    StopRule, StudyRequest, Watched,
+    MemoryStore, Parameter, ParameterKind, ParameterSpace, Reason, RuleNeeds, Ruling, Session, Space,
+    StopRule, StudyParts, StudyRequest, TrainingEnd, WatchedTrial,
 };
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use std::sync::Arc;
 struct Bar(f64);
 
 impl StopRule for Bar {
-    fn needs(&self, _max_resource: u64) -> Needs {
-        Needs { burn_in: true, ..Needs::default() }
+    fn needs(&self, _max_resource: u64) -> RuleNeeds {
+        RuleNeeds { burn_in: true, ..RuleNeeds::default() }
     }
 
-    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+    fn rule(&self, trial: &mut dyn WatchedTrial) -> Ruling {
         match trial.scores().last() {
             Some(&score) if trial.step() >= 5 && score < self.0 => {
                 Ruling::stop(Reason::Own("below the bar".to_owned()), score)
@@ -36,10 +36,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     // what is left open gets the defaults of every other door
     let spec = request.resolve(None)?;
-    let parts = Parts { stop_rule: Some(Arc::new(Bar(0.5))), ..Parts::default() };
-    let mut session = Session::open(spec, parts, Memory::default())?;
+    let parts = StudyParts { stop_rule: Some(Arc::new(Bar(0.5))), ..StudyParts::default() };
+    let mut session = Session::open(spec, parts, MemoryStore::default())?;
     while let Some(start) = session.ask()? {
-        let lr = start.configuration["lr"].number().unwrap_or_default();
+        let lr = start.configuration["lr"].as_number().unwrap_or_default();
         for epoch in start.from + 1..=start.until {
             // train an epoch here, and measure
             let accuracy = (0.9 - 0.2 * (lr.log10() + 2.0).abs()) * (1.0 - (-0.3 * epoch as f64).exp());
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 break;
             }
         }
-        session.tell(start.trial, Ending::Finished)?;
+        session.tell(start.trial, TrainingEnd::Finished)?;
     }
     let trials = session.study().progress().trials;
     println!("{} of {} trials stopped", trials.stopped, trials.total);

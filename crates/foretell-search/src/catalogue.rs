@@ -3,13 +3,13 @@
 //! The parts of this crate are in it. A program that brings others adds them, and hands the catalogue to [`StudyRequest::resolve_with`](crate::StudyRequest::resolve_with) and, in
 //! [`Parts`](crate::Parts), to each study: flags, study files, HTTP and logs then know them as they know ours.
 
-use crate::part::{Named, Part, PartError};
+use crate::part::{NamedSettings, PartError, StudyPart};
 use crate::samplers::{SamplerFamily, SamplerSpec, samplers};
 use crate::shelf::{PartShelf, laboratory};
 use crate::space::{SearchSpace, Space};
-use crate::stopping::policy::Policy;
+use crate::stopping::policy::StopPolicy;
 use crate::stopping::{NamedRule, StopRule, add_rule, rules};
-use foretell::{Predictor, PredictorOptions, Predictors, UnknownPredictor};
+use foretell::{Predictor, PredictorOptions, PredictorRegistry, UnknownPredictor};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone)]
 pub struct Catalogue {
-    predictors: Predictors,
+    predictors: PredictorRegistry,
     samplers: PartShelf<dyn SamplerFamily>,
     stop_rules: PartShelf<dyn StopRule>,
     spaces: PartShelf<dyn SearchSpace>,
@@ -39,7 +39,7 @@ pub struct Catalogue {
 impl Default for Catalogue {
     fn default() -> Self {
         Self {
-            predictors: Predictors::default(),
+            predictors: PredictorRegistry::default(),
             samplers: samplers(),
             stop_rules: rules(),
             spaces: PartShelf::new("space"),
@@ -61,7 +61,7 @@ impl Catalogue {
         name: &'static str,
         make: impl Fn(&PredictorOptions) -> Box<dyn Predictor> + Send + Sync + 'static,
     ) -> Self {
-        self.predictors = self.predictors.with(name, make);
+        self.predictors = self.predictors.with_predictor(name, make);
         self
     }
 
@@ -111,26 +111,26 @@ impl Catalogue {
     }
 
     /// The predictors.
-    pub fn predictors(&self) -> &Predictors {
+    pub fn predictors(&self) -> &PredictorRegistry {
         &self.predictors
     }
 
     /// The names of samplers, each with a sentence.
-    pub fn samplers(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    pub fn list_samplers(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.samplers.names()
     }
 
     /// The names of policies for a study, each with a sentence.
-    pub fn policies(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    pub fn list_policies(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.list_replay_policies().filter(|(name, _)| {
-            !self.policy(&(*name).into(), &Map::new()).is_ok_and(|policy| policy.needs(1).truth)
+            !self.resolve_policy(&(*name).into(), &Map::new()).is_ok_and(|policy| policy.needs(1).truth)
         })
     }
 
     /// The names of policies for a study to which the setting `field` of a request matters.
     pub fn policies_with(&self, field: &str) -> Vec<&'static str> {
-        let names = self.policies().map(|(name, _)| name);
-        let made = |name: &str| self.policy(&name.into(), &Map::new());
+        let names = self.list_policies().map(|(name, _)| name);
+        let made = |name: &str| self.resolve_policy(&name.into(), &Map::new());
         names.filter(|name| made(name).is_ok_and(|policy| policy.uses(field))).collect()
     }
 
@@ -145,17 +145,17 @@ impl Catalogue {
     }
 
     /// The names of spaces, each with a sentence.
-    pub fn spaces(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    pub fn list_spaces(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.spaces.names()
     }
 
     /// The names of parts of `foretell-paper` for a `field` of a request that this catalogue lacks. A program accepts them, so that the error
     /// tells where they are.
-    pub fn lacking(&self, field: &str) -> Vec<&'static str> {
+    pub fn missing_paper_parts(&self, field: &str) -> Vec<&'static str> {
         let shelf: Vec<&str> = match field {
-            "policy" => self.policies().map(|(name, _)| name).collect(),
-            "sampler" => self.samplers().map(|(name, _)| name).collect(),
-            "space" => self.spaces().map(|(name, _)| name).collect(),
+            "policy" => self.list_policies().map(|(name, _)| name).collect(),
+            "sampler" => self.list_samplers().map(|(name, _)| name).collect(),
+            "space" => self.list_spaces().map(|(name, _)| name).collect(),
             _ => Vec::new(),
         };
         laboratory(field).iter().copied().filter(|name| !shelf.contains(name)).collect()
@@ -165,8 +165,8 @@ impl Catalogue {
     ///
     /// # Errors
     /// The [`PartError`] of an unknown name, or of settings that are none.
-    pub fn space(&self, named: Named) -> Result<Space, PartError> {
-        let mut space = Space::Own(Part::without_implementation(named));
+    pub fn resolve_space(&self, named: NamedSettings) -> Result<Space, PartError> {
+        let mut space = Space::Own(StudyPart::without_implementation(named));
         self.make_space(&mut space)?;
         Ok(space)
     }
@@ -175,49 +175,56 @@ impl Catalogue {
     pub(crate) fn make_space(&self, space: &mut Space) -> Result<(), PartError> {
         let Space::Own(part) = space else { return Ok(()) };
         self.spaces.remake_part(part)?;
-        if let Some(made) = part.made().filter(|made| !made.settings().is_null()) {
-            let named = Named { settings: made.settings(), name: part.name().to_owned() };
-            *part = Part::new(named, Arc::clone(made));
+        if let Some(made) = part.implementation().filter(|made| !made.settings().is_null()) {
+            let named = NamedSettings { settings: made.settings(), name: part.name().to_owned() };
+            *part = StudyPart::new(named, Arc::clone(made));
         }
         Ok(())
     }
 
     /// The samplers called `named`, if there are such.
-    pub(crate) fn family(&self, named: &Named) -> Option<Arc<dyn SamplerFamily>> {
-        self.samplers.part(named, &Map::new()).ok()?.made().cloned()
+    pub(crate) fn family(&self, named: &NamedSettings) -> Option<Arc<dyn SamplerFamily>> {
+        self.samplers.part(named, &Map::new()).ok()?.implementation().cloned()
     }
 
     /// The predictor called `name` that forecasts by `policy`.
     ///
     /// # Errors
     /// [`UnknownPredictor`] if there is none.
-    pub fn predictor(
+    pub fn make_predictor(
         &self,
-        policy: &Policy,
+        policy: &StopPolicy,
         name: &str,
         options: &PredictorOptions,
     ) -> Result<Arc<dyn Predictor>, UnknownPredictor> {
-        let purpose =
-            if policy.is_by_curve_alone() { foretell::Purpose::Termination } else { options.purpose };
-        self.predictors.predictor(name, &PredictorOptions { purpose, ..*options }).map(Arc::from)
+        let purpose = if policy.is_by_curve_alone() {
+            foretell::PredictorPurpose::Termination
+        } else {
+            options.purpose
+        };
+        self.predictors.make_predictor(name, &PredictorOptions { purpose, ..*options }).map(Arc::from)
     }
 
     /// The names of predictors that forecast each run by its own curve alone.
     pub fn extrapolating_predictors(&self) -> Vec<&'static str> {
         let extrapolates = |name: &&str| {
             self.predictors
-                .predictor(name, &PredictorOptions::default())
+                .make_predictor(name, &PredictorOptions::default())
                 .is_ok_and(|known| known.extrapolates())
         };
-        self.predictors.names().into_iter().filter(extrapolates).collect()
+        self.predictors.predictor_names().into_iter().filter(extrapolates).collect()
     }
 
     /// The policy that a request names. The settings that it leaves open are those of the same name among the `fields` of the request.
     ///
     /// # Errors
     /// The [`PartError`] of an unknown name, or of settings that are none.
-    pub fn policy(&self, named: &Named, fields: &Map<String, Value>) -> Result<Policy, PartError> {
-        self.stop_rules.part(named, fields).map(Policy::of_part)
+    pub fn resolve_policy(
+        &self,
+        named: &NamedSettings,
+        fields: &Map<String, Value>,
+    ) -> Result<StopPolicy, PartError> {
+        self.stop_rules.part(named, fields).map(StopPolicy::of_part)
     }
 
     /// The sampler that a request names whose fields are `asked`, for so many `trials`; `there` is the one that the study has. See
@@ -225,9 +232,9 @@ impl Catalogue {
     ///
     /// # Errors
     /// The [`PartError`] of an unknown name.
-    pub fn sampler(
+    pub fn resolve_sampler(
         &self,
-        named: &Named,
+        named: &NamedSettings,
         asked: &Map<String, Value>,
         trials: u64,
         there: Option<&SamplerSpec>,
@@ -235,10 +242,10 @@ impl Catalogue {
         let part = self.samplers.part(named, &Map::new())?;
         // settings of another sampler must not be taken over: the same name may mean another thing there
         let there = there.filter(|there| there.name() == named.name).map(SamplerSpec::settings);
-        Ok(match part.made() {
+        Ok(match part.implementation() {
             Some(family) if part.settings().is_null() => {
                 let settings = family.settings(asked, trials, there);
-                Part::new(Named { settings, ..named.clone() }, Arc::clone(family)).into()
+                StudyPart::new(NamedSettings { settings, ..named.clone() }, Arc::clone(family)).into()
             }
             _ => part.into(),
         })
@@ -252,7 +259,7 @@ impl Catalogue {
         &self,
         space: &mut Space,
         sampler: &mut SamplerSpec,
-        policy: &mut Policy,
+        policy: &mut StopPolicy,
     ) -> Result<(), PartError> {
         self.make_space(space)?;
         self.samplers.remake_part(sampler.part_mut())?;

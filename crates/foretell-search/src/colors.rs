@@ -42,7 +42,7 @@ pub enum PlotBackground {
 /// assert_eq!(shade(1.0, PlotBackground::White), [0x44, 0x01, 0x54]);
 /// assert_eq!(shade(1.0, PlotBackground::Black), [0xfd, 0xe7, 0x25]);
 /// ```
-pub fn shade(share: f64, paper: PlotBackground) -> Rgb {
+pub fn trial_color(share: f64, paper: PlotBackground) -> Rgb {
     let (worst, best) = match paper {
         PlotBackground::White => VIRIDIS_RANGE_ON_WHITE,
         PlotBackground::Black => VIRIDIS_RANGE_ON_BLACK,
@@ -55,7 +55,7 @@ pub fn shade(share: f64, paper: PlotBackground) -> Rgb {
 }
 
 /// The color of the best trial, which is drawn over all others.
-pub fn best(paper: PlotBackground) -> Rgb {
+pub fn best_trial_color(paper: PlotBackground) -> Rgb {
     match paper {
         PlotBackground::White => [0xb4, 0x53, 0x09],
         PlotBackground::Black => [0xff, 0x9f, 0x43],
@@ -63,7 +63,7 @@ pub fn best(paper: PlotBackground) -> Rgb {
 }
 
 /// The color of trials that failed, which have no result.
-pub fn failed(paper: PlotBackground) -> Rgb {
+pub fn failed_trial_color(paper: PlotBackground) -> Rgb {
     match paper {
         PlotBackground::White => [0xb9, 0x1c, 0x1c],
         PlotBackground::Black => [0xff, 0x8a, 0x80],
@@ -84,11 +84,11 @@ mod tests {
     fn better_trials_stand_out_more_on_either_paper() {
         for i in 0..20 {
             let (worse, better) = (f64::from(i) / 20.0, f64::from(i + 1) / 20.0);
-            let light = |share, paper| luminance(shade(share, paper));
+            let light = |share, paper| luminance(trial_color(share, paper));
             assert!(light(better, PlotBackground::White) < light(worse, PlotBackground::White), "{better}");
             assert!(light(better, PlotBackground::Black) > light(worse, PlotBackground::Black), "{better}");
         }
-        assert_eq!(shade(-1.0, PlotBackground::White), shade(0.0, PlotBackground::White));
-        assert_eq!(shade(2.0, PlotBackground::Black), shade(1.0, PlotBackground::Black));
+        assert_eq!(trial_color(-1.0, PlotBackground::White), trial_color(0.0, PlotBackground::White));
+        assert_eq!(trial_color(2.0, PlotBackground::Black), trial_color(1.0, PlotBackground::Black));
     }
 }

@@ -1,7 +1,7 @@
 //! Conditions of parameters: `momentum=float:0:1 if optimizer=sgd,rmsprop and layers>=3`.
 
 use crate::comparison::Comparison;
-use crate::value_text::{quoted, read_value, split_at_commas, split_unquoted, without_quotes};
+use crate::value_text::{quote_option, read_value, split_at_commas, split_unquoted, without_quotes};
 use foretell::{Configuration, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -42,7 +42,7 @@ pub enum ConditionError {
 
 /// A requirement of a value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Test {
+pub enum ValueTest {
     /// The value is one of these.
     AnyOf(Vec<Value>),
     /// The value is none of these.
@@ -51,14 +51,14 @@ pub enum Test {
     Compared(Comparison, f64),
 }
 
-impl Test {
+impl ValueTest {
     /// Whether `value` passes; [`Value::Missing`] never does.
     fn is_passed_by(&self, value: &Value) -> bool {
         match self {
             Self::AnyOf(values) => values.contains(value) && *value != Value::Missing,
             Self::NoneOf(values) => !values.contains(value) && *value != Value::Missing,
             Self::Compared(comparison, with) => {
-                value.number().is_some_and(|number| comparison.holds(number, *with))
+                value.as_number().is_some_and(|number| comparison.holds(number, *with))
             }
         }
     }
@@ -74,7 +74,9 @@ impl Test {
     /// The numbers at which its answer changes.
     pub(crate) fn marks(&self) -> Vec<f64> {
         match self {
-            Self::AnyOf(values) | Self::NoneOf(values) => values.iter().filter_map(Value::number).collect(),
+            Self::AnyOf(values) | Self::NoneOf(values) => {
+                values.iter().filter_map(Value::as_number).collect()
+            }
             Self::Compared(_, number) => vec![*number],
         }
     }
@@ -86,7 +88,7 @@ pub struct ConditionClause {
     /// The other parameter.
     pub name: String,
     /// The test.
-    pub test: Test,
+    pub test: ValueTest,
 }
 
 impl ConditionClause {
@@ -117,7 +119,7 @@ impl Condition {
     }
 
     /// A condition on the parameter `name` alone.
-    pub(crate) fn on(name: &str, test: Test) -> Self {
+    pub(crate) fn on(name: &str, test: ValueTest) -> Self {
         Self { clauses: vec![ConditionClause { name: name.to_owned(), test }] }
     }
 
@@ -128,7 +130,7 @@ impl Condition {
 }
 
 /// Whether `value` passes all `tests`.
-pub(crate) fn passes_all(value: &Value, tests: &[&Test]) -> bool {
+pub(crate) fn passes_all(value: &Value, tests: &[&ValueTest]) -> bool {
     tests.iter().all(|test| test.is_passed_by(value))
 }
 
@@ -157,12 +159,12 @@ fn read_clause(text: &str) -> Result<ConditionClause, ConditionError> {
     };
     let listed = || split_at_commas(values).into_iter().map(read).collect();
     let test = match comparison {
-        Comparison::Equal => Test::AnyOf(listed()),
-        Comparison::Unequal => Test::NoneOf(listed()),
+        Comparison::Equal => ValueTest::AnyOf(listed()),
+        Comparison::Unequal => ValueTest::NoneOf(listed()),
         Comparison::Below | Comparison::AtMost | Comparison::AtLeast | Comparison::Above => {
             let number = values.parse().ok().filter(|number: &f64| number.is_finite());
             let not_a_number = || ConditionError::Number { text: text.to_owned(), value: values.to_owned() };
-            Test::Compared(comparison, number.ok_or_else(not_a_number)?)
+            ValueTest::Compared(comparison, number.ok_or_else(not_a_number)?)
         }
     };
     Ok(ConditionClause { name: name.to_owned(), test })
@@ -171,13 +173,13 @@ fn read_clause(text: &str) -> Result<ConditionClause, ConditionError> {
 impl fmt::Display for ConditionClause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (sign, values) = match &self.test {
-            Test::AnyOf(values) => (Comparison::Equal.sign(), values),
-            Test::NoneOf(values) => (Comparison::Unequal.sign(), values),
-            Test::Compared(comparison, number) => {
+            ValueTest::AnyOf(values) => (Comparison::Equal.sign(), values),
+            ValueTest::NoneOf(values) => (Comparison::Unequal.sign(), values),
+            ValueTest::Compared(comparison, number) => {
                 return write!(f, "{}{}{number}", self.name, comparison.sign());
             }
         };
-        let values: Vec<String> = values.iter().map(|value| quoted(value, false)).collect();
+        let values: Vec<String> = values.iter().map(|value| quote_option(value, false)).collect();
         write!(f, "{}{sign}{}", self.name, values.join(","))
     }
 }
@@ -226,11 +228,11 @@ struct WrittenClause {
 impl WrittenClause {
     /// A clause for each of its tests.
     fn clauses(self) -> Result<Vec<ConditionClause>, ConditionError> {
-        let compared = |number: Option<f64>, comparison| number.map(|it| Test::Compared(comparison, it));
+        let compared = |number: Option<f64>, comparison| number.map(|it| ValueTest::Compared(comparison, it));
         let tests = [
-            self.equals.map(|value| Test::AnyOf(vec![value])),
-            self.any_of.map(Test::AnyOf),
-            self.none_of.map(Test::NoneOf),
+            self.equals.map(|value| ValueTest::AnyOf(vec![value])),
+            self.any_of.map(ValueTest::AnyOf),
+            self.none_of.map(ValueTest::NoneOf),
             compared(self.below, Comparison::Below),
             compared(self.at_most, Comparison::AtMost),
             compared(self.at_least, Comparison::AtLeast),
@@ -246,15 +248,15 @@ impl From<ConditionClause> for WrittenClause {
     fn from(clause: ConditionClause) -> Self {
         let mut written = Self { name: clause.name, ..Self::default() };
         match clause.test {
-            Test::AnyOf(values) if values.len() == 1 => written.equals = values.into_iter().next(),
-            Test::AnyOf(values) => written.any_of = Some(values),
-            Test::NoneOf(values) => written.none_of = Some(values),
-            Test::Compared(Comparison::Below, number) => written.below = Some(number),
-            Test::Compared(Comparison::AtMost, number) => written.at_most = Some(number),
-            Test::Compared(Comparison::AtLeast, number) => written.at_least = Some(number),
-            Test::Compared(Comparison::Above, number) => written.above = Some(number),
-            Test::Compared(Comparison::Equal, number) => written.equals = Some(Value::Number(number)),
-            Test::Compared(Comparison::Unequal, number) => {
+            ValueTest::AnyOf(values) if values.len() == 1 => written.equals = values.into_iter().next(),
+            ValueTest::AnyOf(values) => written.any_of = Some(values),
+            ValueTest::NoneOf(values) => written.none_of = Some(values),
+            ValueTest::Compared(Comparison::Below, number) => written.below = Some(number),
+            ValueTest::Compared(Comparison::AtMost, number) => written.at_most = Some(number),
+            ValueTest::Compared(Comparison::AtLeast, number) => written.at_least = Some(number),
+            ValueTest::Compared(Comparison::Above, number) => written.above = Some(number),
+            ValueTest::Compared(Comparison::Equal, number) => written.equals = Some(Value::Number(number)),
+            ValueTest::Compared(Comparison::Unequal, number) => {
                 written.none_of = Some(vec![Value::Number(number)]);
             }
         }

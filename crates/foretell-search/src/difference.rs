@@ -7,7 +7,7 @@ use std::fmt;
 
 /// A field in which two descriptions differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct FieldDifference {
     /// The field's name.
     pub field: String,
     /// The value in the first one, as JSON.
@@ -16,7 +16,7 @@ pub struct Difference {
     pub here: String,
 }
 
-impl Difference {
+impl FieldDifference {
     /// The difference in words, such as `seed 7 (was 0)`. For an object with the same keys in both, one entry per key that differs.
     pub fn in_words(&self) -> Vec<String> {
         let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
@@ -35,7 +35,7 @@ impl Difference {
     }
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for FieldDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.in_words().join(", "))
     }
@@ -93,7 +93,7 @@ fn changed_words(there: &str, here: &str) -> String {
 }
 
 /// The fields in which `there` and `here` differ, by name. An omitted field has its default value.
-pub fn differences<T: Serialize>(there: &T, here: &T) -> Vec<Difference> {
+pub fn differences<T: Serialize>(there: &T, here: &T) -> Vec<FieldDifference> {
     let fields = |described: &T| match serde_json::to_value(described) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
@@ -103,7 +103,7 @@ pub fn differences<T: Serialize>(there: &T, here: &T) -> Vec<Difference> {
     let shown = |value: Option<&Value>| value.map_or("the default".to_owned(), Value::to_string);
     let differing = names.into_iter().filter(|&name| there.get(name) != here.get(name));
     differing
-        .map(|name| Difference {
+        .map(|name| FieldDifference {
             field: name.clone(),
             there: shown(there.get(name)),
             here: shown(here.get(name)),
@@ -113,7 +113,7 @@ pub fn differences<T: Serialize>(there: &T, here: &T) -> Vec<Difference> {
 
 #[cfg(test)]
 mod tests {
-    use super::Difference;
+    use super::FieldDifference;
 
     #[test]
     fn differences_are_worded_without_json() {
@@ -134,7 +134,7 @@ mod tests {
         ];
         for (field, there, here, expected) in cases {
             let [field, there, here] = [field, there, here].map(str::to_owned);
-            assert_eq!(Difference { field, there, here }.to_string(), expected);
+            assert_eq!(FieldDifference { field, there, here }.to_string(), expected);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The front of a study with several objectives, and how much of it is thought safe.
 
-use crate::objective::{Objective, dominates, front_of, hypervolume, is_no_worse, ranges, scaled};
+use crate::objective::{Objective, dominates, front_of, hypervolume, is_no_worse, ranges, scale_to_shares};
 use crate::record::RecordedForecast;
 use crate::study::{Study, Trial, TrialState};
 use foretell::{Configuration, Direction, Forecast};
@@ -52,7 +52,7 @@ pub struct FrontStep {
 
 /// The Pareto front of a study: the completed trials that respect the limits and are dominated by no other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Front {
+pub struct ParetoFront {
     /// The objectives, the metric first.
     pub objectives: Vec<FrontObjective>,
     /// The front, the best by the metric first.
@@ -72,7 +72,7 @@ pub struct Front {
     pub problems: Vec<String>,
 }
 
-impl Front {
+impl ParetoFront {
     /// The current front of `study`; `None` for one objective. O(trials · front).
     pub fn new(study: &Study) -> Option<Self> {
         let spec = study.spec();
@@ -89,21 +89,23 @@ impl Front {
             values
                 .iter()
                 .zip(&objectives)
-                .map(|(&value, objective)| objective.direction.score(value))
+                .map(|(&value, objective)| objective.direction.to_score(value))
                 .collect()
         };
-        let finished: Vec<FrontTrial> =
-            (0..).zip(study.trials()).filter_map(|(number, trial)| finished(study, number, trial)).collect();
+        let finished: Vec<FrontTrial> = (0..)
+            .zip(study.trials())
+            .filter_map(|(number, trial)| completed_front_trial(study, number, trial))
+            .collect();
         let all: Vec<Vec<f64>> = finished.iter().map(|trial| scores(&trial.values)).collect();
         let mut on_front = vec![false; all.len()];
         front_of(&all).into_iter().for_each(|index| on_front[index] = true);
         let points: Vec<Vec<f64>> =
             all.iter().zip(&on_front).filter(|(_, on)| **on).map(|(point, _)| point.clone()).collect();
         let (worst, best) = ranges(&all);
-        let growth = growth(study, &finished, &scaled(&all, &worst, &best));
+        let growth = growth(study, &finished, &scale_to_shares(&all, &worst, &best));
         let stopped: Vec<FrontStopped> = (0..)
             .zip(study.trials())
-            .filter_map(|(number, trial)| stopped(study, number, trial, &points))
+            .filter_map(|(number, trial)| stopped_front_trial(study, number, trial, &points))
             .collect();
         let lost: f64 = stopped.iter().map(|trial| trial.probability).sum();
         let (mut trials, mut dominated) = (Vec::new(), Vec::new());
@@ -112,8 +114,8 @@ impl Front {
         }
         trials.sort_by(|a, b| {
             spec.direction
-                .score(b.values[0])
-                .total_cmp(&spec.direction.score(a.values[0]))
+                .to_score(b.values[0])
+                .total_cmp(&spec.direction.to_score(a.values[0]))
                 .then(a.trial.cmp(&b.trial))
         });
         Some(Self {
@@ -150,7 +152,7 @@ fn growth(study: &Study, finished: &[FrontTrial], points: &[Vec<f64>]) -> Vec<Fr
 }
 
 /// The scores of `trial` in all objectives, if it was trained to its end and counts.
-fn finished(study: &Study, number: u64, trial: &Trial) -> Option<FrontTrial> {
+fn completed_front_trial(study: &Study, number: u64, trial: &Trial) -> Option<FrontTrial> {
     let TrialState::Completed { value } = trial.state else { return None };
     let others = study.objective_values(trial).into_iter();
     let values = std::iter::once(Some(value)).chain(others).collect::<Option<Vec<f64>>>()?;
@@ -158,18 +160,23 @@ fn finished(study: &Study, number: u64, trial: &Trial) -> Option<FrontTrial> {
 }
 
 /// `trial`, if a forecast stopped it, and how probable it is that none of the `front` would have dominated it.
-fn stopped(study: &Study, number: u64, trial: &Trial, front: &[Vec<f64>]) -> Option<FrontStopped> {
+fn stopped_front_trial(
+    study: &Study,
+    number: u64,
+    trial: &Trial,
+    front: &[Vec<f64>],
+) -> Option<FrontStopped> {
     let TrialState::Stopped { forecast: Some(forecast), .. } = trial.state else { return None };
     let spec = study.spec();
     let others = study.objective_values(trial).into_iter().collect::<Option<Vec<f64>>>()?;
     let scores: Vec<f64> = others
         .iter()
         .zip(&spec.objectives)
-        .map(|(&value, objective)| objective.direction.score(value))
+        .map(|(&value, objective)| objective.direction.to_score(value))
         .collect();
     let no_worse = front.iter().filter(|point| is_no_worse(&point[1..], &scores));
     let to_beat = no_worse.map(|point| point[0]).fold(f64::NEG_INFINITY, f64::max);
-    let mean = spec.direction.score(forecast.mean);
+    let mean = spec.direction.to_score(forecast.mean);
     let probability = if forecast.sd > 0.0 {
         1.0 - Forecast::gaussian(mean, forecast.sd).probability_at_most(to_beat)
     } else {

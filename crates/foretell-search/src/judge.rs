@@ -4,15 +4,15 @@ use crate::catalogue::Catalogue;
 use crate::length_watch::{LengthMismatch, LengthWatch};
 use crate::parameter::{Parameter, ParameterKind};
 use crate::parameter_space::ParameterSpace;
-use crate::record::{Decision, Input, Record};
+use crate::record::{Decision, Record, StudyInput};
 use crate::request::{Refusal, StudyRequest};
-use crate::returned::{Relation, Returned};
+use crate::returned::{ReturnRelation, ReturnedTrial};
 use crate::samplers::Sampler;
 use crate::samplers::worth::Worth;
 use crate::space::Space;
-use crate::stopping::policy::Policy;
+use crate::stopping::policy::StopPolicy;
 use crate::stopping::{ForecastRule, NamedRule};
-use crate::study::{Parts, Study, StudyError, StudySpec, WorkerTurn};
+use crate::study::{Study, StudyError, StudyParts, StudySpec, WorkerTurn};
 use foretell::{Configuration, Curve, Direction, Run};
 use serde_json::Map;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,10 +64,10 @@ pub struct Judge {
     /// The configuration of the trial that starts next.
     next: Arc<Mutex<Configuration>>,
     /// The trainings that run, by their ids.
-    running: BTreeMap<String, Open>,
+    running: BTreeMap<String, RunningTraining>,
     /// The values that completed trainings returned, and their relation to the reports.
-    returned: Vec<Returned>,
-    relation: Relation,
+    returned: Vec<ReturnedTrial>,
+    relation: ReturnRelation,
     /// Compares the length of a whole training with the reports.
     lengths: LengthWatch,
     mismatch: Option<LengthMismatch>,
@@ -75,7 +75,7 @@ pub struct Judge {
 
 /// A running training.
 #[derive(Clone, Copy)]
-struct Open {
+struct RunningTraining {
     trial: u64,
     /// The number of its points that the study has received.
     points: usize,
@@ -84,14 +84,14 @@ struct Open {
 }
 
 /// Whether `policy` compares trials at levels, whose places depend on the length of a complete trial.
-fn awaits_length(policy: &Policy) -> bool {
+fn awaits_length(policy: &StopPolicy) -> bool {
     policy.learns_from_curves()
 }
 
 impl Judge {
     /// The usual settings for trainings that report `metric`: those of a study with full training. Change the fields as you need; trials,
     /// epochs and sampler are the judge's.
-    pub fn spec(metric: &str, direction: Direction) -> StudySpec {
+    pub fn default_spec(metric: &str, direction: Direction) -> StudySpec {
         StudySpec::new(space(&BTreeSet::new()), metric, direction)
     }
 
@@ -121,14 +121,14 @@ impl Judge {
             next,
             running: BTreeMap::new(),
             returned: Vec::new(),
-            relation: Relation::Nothing,
+            relation: ReturnRelation::Nothing,
             lengths: LengthWatch::default(),
             mismatch: None,
         })
     }
 
     /// The settings that have an effect on a judge; a tool runs the trials and decides everything else.
-    pub const SETTINGS: [&str; 16] = [
+    pub const EFFECTIVE_SETTINGS: [&str; 16] = [
         "caution",
         "burn_in",
         "stop_probability",
@@ -151,21 +151,21 @@ impl Judge {
     ///
     /// # Errors
     /// The [`Refusal`] of the first that has none, with the reason.
-    pub fn check(request: &StudyRequest) -> Result<(), Refusal> {
+    pub fn check_request(request: &StudyRequest) -> Result<(), Refusal> {
         let fields = request.fields();
-        let unused = fields.keys().find_map(|field| Some((field, Self::unused(field, request)?)));
+        let unused = fields.keys().find_map(|field| Some((field, Self::unused_reason(field, request)?)));
         unused.map_or(Ok(()), |(field, reason)| Err(Refusal::new(field, reason)))
     }
 
     /// The reason why the setting `field` of `request` has no effect on a judge; `None` if it has one.
-    pub fn unused(field: &str, request: &StudyRequest) -> Option<String> {
+    pub fn unused_reason(field: &str, request: &StudyRequest) -> Option<String> {
         let catalogue = Catalogue::default();
         let named = request.policy.as_ref().map_or(ForecastRule::NAME, |policy| &policy.name);
-        let policy = catalogue.policy(&named.into(), &Map::new()).ok();
-        let stops = request.stopping != Some(false) && policy.as_ref().is_none_or(Policy::stops);
-        let is_by_forecasts = policy.as_ref().is_some_and(Policy::is_by_forecasts) && stops;
+        let policy = catalogue.resolve_policy(&named.into(), &Map::new()).ok();
+        let stops = request.stopping != Some(false) && policy.as_ref().is_none_or(StopPolicy::stops);
+        let is_by_forecasts = policy.as_ref().is_some_and(StopPolicy::is_by_forecasts) && stops;
         let has = |name: &str| catalogue.settings_of(name).iter().any(|(setting, _)| *setting == field);
-        let owner = catalogue.policies().map(|(name, _)| name).find(|name| has(name));
+        let owner = catalogue.list_policies().map(|(name, _)| name).find(|name| has(name));
         let needs = match field {
             "score" | "policy" | "seed" if !policy.as_ref().is_some_and(awaits_length) => return None,
             "policy" => {
@@ -181,7 +181,7 @@ impl Judge {
                 "trials are judged by one metric, and no other metrics are reported here"
             }
             "shadow" | "stopping" => return None,
-            _ if !Self::SETTINGS.contains(&field) => {
+            _ if !Self::EFFECTIVE_SETTINGS.contains(&field) => {
                 "it is not used here, because another program chooses the configurations and runs the trials"
             }
             _ if is_by_forecasts => return None,
@@ -191,12 +191,12 @@ impl Judge {
     }
 
     /// The number of completed trainings.
-    pub fn finished(&self) -> usize {
+    pub fn completed_count(&self) -> usize {
         self.finished.len()
     }
 
     /// The trainings that have finished, in that order: given to another judge of the same settings, they make it decide alike.
-    pub fn runs(&self) -> &[Run] {
+    pub fn finished_runs(&self) -> &[Run] {
         &self.finished
     }
 
@@ -225,10 +225,10 @@ impl Judge {
 
     /// The training `id`, which has finished, returned `value`. If trainings return the best of their reports, the best counts from then
     /// on. If returned values and reports do not go together, no training is stopped. Returns how they relate.
-    pub fn returned(&mut self, id: &str, value: f64) -> Relation {
+    pub fn record_returned(&mut self, id: &str, value: f64) -> ReturnRelation {
         let run = self.finished.iter().rfind(|run| run.id == id);
-        self.returned.extend(run.and_then(|run| Returned::new(&run.curve, value, self.spec.direction)));
-        self.relation = Relation::between(&self.returned);
+        self.returned.extend(run.and_then(|run| ReturnedTrial::new(&run.curve, value, self.spec.direction)));
+        self.relation = ReturnRelation::between(&self.returned);
         let score = self.relation.score().unwrap_or(self.spec.run_score);
         if score != self.spec.run_score {
             self.spec.run_score = score;
@@ -270,13 +270,13 @@ impl Judge {
         let open = self.open(id, configuration, points);
         let mut latest = None;
         for &(step, value) in &points[open.points..] {
-            let reported = self.reported(open.trial, step, value);
+            let reported = self.make_report(open.trial, step, value);
             latest = self.study.step(&reported).into_iter().find_map(|record| match record {
                 Record::Decided(decision) => Some(decision),
                 _ => None,
             });
         }
-        self.running.insert(id.to_owned(), Open { points: points.len(), last, ..open });
+        self.running.insert(id.to_owned(), RunningTraining { points: points.len(), last, ..open });
         let trial = self.study.trial(open.trial)?;
         // once it was stopped, later points change nothing
         latest.or_else(|| trial.decision.clone().filter(|_| !trial.is_open()))
@@ -299,10 +299,10 @@ impl Judge {
     }
 
     /// A training failed, or somebody else stopped it: it teaches nothing.
-    pub fn forget(&mut self, id: &str) {
-        if let Some(Open { trial, .. }) = self.running.remove(id) {
+    pub fn forget_training(&mut self, id: &str) {
+        if let Some(RunningTraining { trial, .. }) = self.running.remove(id) {
             let failure = Some("it was ended from outside".to_owned());
-            self.study.step(&Input::Ended { trial, failure });
+            self.study.step(&StudyInput::Ended { trial, failure });
         }
     }
 
@@ -345,16 +345,16 @@ impl Judge {
         let points = points(&run.curve, self.spec.direction);
         let open = self.open(&run.id, &run.configuration, &points);
         for &(step, value) in points.get(open.points..).unwrap_or_default() {
-            let reported = self.reported(open.trial, step, value);
+            let reported = self.make_report(open.trial, step, value);
             // recorded without a decision, because a training that has ended cannot be stopped any more
             let Ok(()) = self.study.take_report::<Infallible>(&reported, &mut |_| Ok(()));
         }
         self.running.remove(&run.id);
-        self.study.step(&Input::Ended { trial: open.trial, failure: None });
+        self.study.step(&StudyInput::Ended { trial: open.trial, failure: None });
     }
 
     /// The study's trial of a training: the known one, if that was the beginning of this curve; else a new one.
-    fn open(&mut self, id: &str, configuration: &Configuration, points: &[(f64, f64)]) -> Open {
+    fn open(&mut self, id: &str, configuration: &Configuration, points: &[(f64, f64)]) -> RunningTraining {
         if let Some(&open) = self.running.get(id) {
             let same = |&(step, value): &(f64, f64)| {
                 step.total_cmp(&open.last.0).is_eq() && same_value(value, open.last.1)
@@ -363,18 +363,18 @@ impl Judge {
                 return open;
             }
             // the tool has started this training again: the reports so far are of another attempt, which teaches nothing
-            self.forget(id);
+            self.forget_training(id);
         }
         *self.next.lock().unwrap_or_else(PoisonError::into_inner) = configuration.clone();
         let Ok(turn) = self.study.start_next::<Infallible>(|_| false, &mut |_| Ok(()));
         // there are always more trials
         let trial = if let WorkerTurn::Started(trial) = turn { trial } else { UNLIMITED_TRIALS };
-        Open { trial, points: 0, last: (0.0, 0.0) }
+        RunningTraining { trial, points: 0, last: (0.0, 0.0) }
     }
 
-    fn reported(&self, trial: u64, step: f64, value: f64) -> Input {
+    fn make_report(&self, trial: u64, step: f64, value: f64) -> StudyInput {
         let value = Some(value).filter(|value| value.is_finite());
-        Input::Reported { trial, step: self.to_epoch_parts(step), value, metrics: BTreeMap::new() }
+        StudyInput::Reported { trial, step: self.to_epoch_parts(step), value, metrics: BTreeMap::new() }
     }
 
     fn to_epoch_parts(&self, step: f64) -> u64 {
@@ -396,8 +396,8 @@ fn same_value(a: f64, b: f64) -> bool {
 /// The steps and values of a curve in the metric's unit, in order; where it has none, a value that is not finite.
 fn points(curve: &Curve, direction: Direction) -> Vec<(f64, f64)> {
     let finite = curve.steps().iter().zip(curve.scores());
-    let mut points: Vec<_> = finite.map(|(&step, &score)| (step, direction.value(score))).collect();
-    points.extend(curve.gaps().iter().copied().chain(curve.diverged_at()).map(|step| (step, f64::NAN)));
+    let mut points: Vec<_> = finite.map(|(&step, &score)| (step, direction.to_value(score))).collect();
+    points.extend(curve.gap_starts().iter().copied().chain(curve.diverged_at()).map(|step| (step, f64::NAN)));
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points.dedup_by(|b, a| a.0.total_cmp(&b.0).is_eq());
     points
@@ -405,14 +405,14 @@ fn points(curve: &Curve, direction: Direction) -> Vec<(f64, f64)> {
 
 /// After how many steps a curve ends: its last, or one more where they count from 0.
 fn trained_steps(curve: &Curve) -> Option<f64> {
-    let last = curve.last()?.0.max(curve.diverged_at().unwrap_or(0.0));
+    let last = curve.last_point()?.0.max(curve.diverged_at().unwrap_or(0.0));
     Some(last + f64::from(u8::from(curve.steps().first() == Some(&0.0))))
 }
 
 /// A study whose trials have the configurations that are put into `next`.
 fn study(spec: &StudySpec, next: &Arc<Mutex<Configuration>>) -> Result<Study, StudyError> {
     let sampler = Box::new(ExternalSampler(Arc::clone(next)));
-    Study::with(spec.clone(), Parts { sampler: Some(sampler), ..Parts::default() })
+    Study::with(spec.clone(), StudyParts { sampler: Some(sampler), ..StudyParts::default() })
 }
 
 /// A space in which the parameters `names` have a logarithmic scale. Nothing is sampled from it.
@@ -435,17 +435,17 @@ impl Sampler for ExternalSampler {
         Some(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
-    fn started(&mut self, _trial: u64, _configuration: &Configuration) {}
+    fn observe_start(&mut self, _trial: u64, _configuration: &Configuration) {}
 
     fn learn(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}
 
-    fn failed(&mut self, _trial: u64, _configuration: &Configuration) {}
+    fn observe_failure(&mut self, _trial: u64, _configuration: &Configuration) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ending, Session};
+    use crate::{Session, TrainingEnd};
     use foretell::Action;
 
     /// A metric that rises to `end`.
@@ -475,13 +475,16 @@ mod tests {
             seed: 3,
             ..StudySpec::new(Space::Parameters(space), "acc", Direction::Maximize)
         };
-        let judged =
-            StudySpec { space: spec.space.clone(), seed: 3, ..Judge::spec("acc", Direction::Maximize) };
+        let judged = StudySpec {
+            space: spec.space.clone(),
+            seed: 3,
+            ..Judge::default_spec("acc", Direction::Maximize)
+        };
         let mut judge = Judge::new(judged).expect("a judge");
         let mut session = Session::new(spec).expect("a session");
         let (mut stopped, mut decided) = (0, 0);
         while let Some(start) = session.ask().expect("it is kept in memory") {
-            let lr = start.configuration["lr"].number().expect("a number");
+            let lr = start.configuration["lr"].as_number().expect("a number");
             let mut values = Vec::new();
             for epoch in 1..=12 {
                 values.push(value(0.9 - 0.2 * (lr.log10() + 2.0).abs(), epoch));
@@ -503,13 +506,13 @@ mod tests {
             if values.len() == 12 {
                 judge.finish(run(start.trial, &start.configuration, &values, 1));
             }
-            session.tell(start.trial, Ending::Finished).expect("in memory");
+            session.tell(start.trial, TrainingEnd::Finished).expect("in memory");
         }
         assert!(stopped >= 20 && decided >= 50, "{stopped} stopped, {decided} decisions");
     }
 
     fn taught(lengths: impl Fn(u64) -> u64, first: u64) -> Judge {
-        let mut judge = Judge::new(Judge::spec("acc", Direction::Maximize)).expect("a judge");
+        let mut judge = Judge::new(Judge::default_spec("acc", Direction::Maximize)).expect("a judge");
         for trial in 0..10 {
             let values: Vec<f64> =
                 (1..=lengths(trial)).map(|epoch| value(0.3 + 0.06 * trial as f64, epoch)).collect();
@@ -529,7 +532,7 @@ mod tests {
         for first in [0, 1] {
             for lengths in [|_| 12, |trial| 9 + trial % 4] {
                 let mut judge = taught(lengths, first);
-                assert_eq!(judge.finished(), 10);
+                assert_eq!(judge.completed_count(), 10);
                 assert!(stops(&mut judge, 20, 0.3, 6, first), "from {first}");
                 assert!(!stops(&mut judge, 21, 0.9, 6, first), "from {first}");
                 assert!(!stops(&mut judge, 22, 0.1, 12, first), "it has come to its end");
@@ -553,14 +556,14 @@ mod tests {
         let values: Vec<f64> =
             (1..=12).map(|epoch| if epoch > 6 { 0.99 } else { value(0.3, epoch) }).collect();
         judge.finish(run(20, &Configuration::new(), &values, 1));
-        assert_eq!(judge.finished(), 11);
+        assert_eq!(judge.completed_count(), 11);
         let said = ask(&mut judge, &run(21, &Configuration::new(), &[0.3, 0.4], 1)).expect("a decision");
         assert_eq!(said.incumbent, Some(0.99));
     }
 
     #[test]
     fn parts_of_epochs_are_steps() {
-        let mut judge = Judge::new(Judge::spec("loss", Direction::Minimize)).expect("a judge");
+        let mut judge = Judge::new(Judge::default_spec("loss", Direction::Minimize)).expect("a judge");
         let curve = |end: f64, points: i32| {
             let steps: Vec<f64> = (1..=points).map(|at| f64::from(at) / 4.0).collect();
             let values: Vec<f64> = (1..=points).map(|at| end + 0.8_f64.powi(at)).collect();
@@ -594,10 +597,10 @@ mod tests {
         assert_eq!(ask(&mut judge, &run).expect("a decision").action, Action::Stop);
         for trial in 0..10 {
             let best = value(0.3 + 0.06 * trial as f64, 12);
-            assert!(judge.returned(&trial.to_string(), best).allows_stopping());
+            assert!(judge.record_returned(&trial.to_string(), best).allows_stopping());
         }
         judge.finish(lesser);
-        assert_eq!(judge.returned("21", 0.9 * 0.95).score(), Some(foretell::RunScore::Best));
+        assert_eq!(judge.record_returned("21", 0.9 * 0.95).score(), Some(foretell::RunScore::Best));
         assert_ne!(ask(&mut judge, &run).map(|said| said.action), Some(Action::Stop));
     }
 
@@ -605,7 +608,7 @@ mod tests {
     fn where_what_is_returned_is_another_metric_nothing_is_stopped() {
         let mut judge = taught(|_| 12, 1);
         for trial in 0..10 {
-            judge.returned(&trial.to_string(), 1.0 - value(0.3 + 0.06 * trial as f64, 12));
+            judge.record_returned(&trial.to_string(), 1.0 - value(0.3 + 0.06 * trial as f64, 12));
         }
         assert!(!stops(&mut judge, 20, 0.3, 6, 1));
     }
@@ -614,7 +617,7 @@ mod tests {
     fn a_setting_without_effect_is_refused_with_the_reason() {
         let check = |fields: &str| {
             let fields = serde_json::from_str(fields).expect("JSON");
-            Judge::check(&StudyRequest::from_fields(&fields).expect("a request"))
+            Judge::check_request(&StudyRequest::from_fields(&fields).expect("a request"))
         };
         for (fields, field) in [
             (r#"{"sampler": "gp"}"#, "sampler"),
@@ -641,13 +644,13 @@ mod tests {
 
     #[test]
     fn old_runs_that_were_stopped_teach_nothing() {
-        let mut judge = Judge::new(Judge::spec("acc", Direction::Maximize)).expect("a judge");
+        let mut judge = Judge::new(Judge::default_spec("acc", Direction::Maximize)).expect("a judge");
         let runs = (0..9).map(|i| {
             let epochs = if i < 5 { 12 } else { 3 };
             let values: Vec<f64> = (1..=epochs).map(|epoch| value(0.4 + 0.05 * i as f64, epoch)).collect();
             run(i, &Configuration::new(), &values, 1)
         });
         judge.learn_from(runs.collect());
-        assert_eq!(judge.finished(), 5);
+        assert_eq!(judge.completed_count(), 5);
     }
 }

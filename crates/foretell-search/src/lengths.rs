@@ -4,19 +4,19 @@ use crate::study::{Trial, TrialState};
 
 /// The lengths of the trials that completed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lengths {
+pub(crate) struct CompletedLengths {
     /// In ascending order.
     all: Vec<u64>,
     /// The number of them that ended before the last epoch.
     early: u64,
 }
 
-impl Lengths {
+impl CompletedLengths {
     pub(crate) fn of_trials(trials: &[Trial]) -> Self {
         let completed = || trials.iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. }));
-        let mut all: Vec<u64> = completed().map(Trial::trained).collect();
+        let mut all: Vec<u64> = completed().map(Trial::trained_epochs).collect();
         all.sort_unstable();
-        Self { all, early: completed().filter(|trial| trial.trained() < trial.until).count() as u64 }
+        Self { all, early: completed().filter(|trial| trial.trained_epochs() < trial.until).count() as u64 }
     }
 
     /// The number of completed trials that ended before the last epoch, for example by the command's own early stopping.
@@ -30,7 +30,7 @@ impl Lengths {
         if self.early == 0 {
             return trial.cost_to(trial.until);
         }
-        let trained = trial.trained();
+        let trained = trial.trained_epochs();
         let longer = &self.all[self.all.partition_point(|&length| length <= trained)..];
         let mean = longer.iter().sum::<u64>().checked_div(longer.len() as u64);
         trial.cost_to(mean.unwrap_or(trained).min(trial.until))

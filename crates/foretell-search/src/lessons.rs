@@ -1,12 +1,12 @@
 //! Lessons of earlier runs for stopping: which predictor forecasts them best, and how sure it has to be.
 
-use crate::replay::{Setting, Table, replay};
+use crate::replay::{ReplaySetting, RunTable, replay};
 use crate::stopping::ForecastRule;
 use crate::stopping::caution::Caution;
 use crate::study::StudySpec;
 use foretell::statistics::mean;
 use foretell::{
-    Forecast, History, HistoryOptions, Predictor, PredictorOptions, Run, StopCriterion, predictor,
+    Forecast, History, HistoryOptions, Predictor, PredictorOptions, Run, StopCriterion, make_predictor,
 };
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ const MAX_REPLAY_CHECKS: u64 = 25;
 
 /// A predictor that is chosen by its errors on earlier runs, and a Δ that is chosen by the losses of stopping them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lessons {
+pub struct PredictorChoice {
     /// The predictor's name.
     pub predictor: String,
     /// Δ; `None` where there are fewer than 40 runs, or it was not to be chosen.
@@ -55,7 +55,7 @@ pub struct DeltaChoice {
     pub speedup: f64,
 }
 
-impl fmt::Display for Lessons {
+impl fmt::Display for PredictorChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let error = |(name, error): (&String, &f64)| format!("{name} {error:.3}");
         let errors: Vec<String> = self.errors.iter().map(error).collect();
@@ -76,7 +76,7 @@ impl fmt::Display for Lessons {
     }
 }
 
-impl Lessons {
+impl PredictorChoice {
     /// The lessons of the completed `runs` for a study of `spec`: the predictor with the least held-out error, each run forecast as if
     /// it had not been seen, after a tenth, a quarter and half of its training; with a `caution`, also the boldest Δ of those that keep
     /// the best run as often as it promises, in replays of half of the runs that learn from the other half. `options` are those of the
@@ -99,7 +99,7 @@ impl Lessons {
     }
 
     /// `spec` with what was chosen, stopped by forecasts.
-    pub fn taught(self, spec: StudySpec) -> StudySpec {
+    pub fn apply_to(self, spec: StudySpec) -> StudySpec {
         let stop_probability =
             self.sure.map_or(spec.criterion.stop_probability, |sure| sure.stop_probability);
         let criterion = StopCriterion { stop_probability, ..spec.criterion };
@@ -129,9 +129,10 @@ fn sure(
     name: &str,
     kept: f64,
 ) -> Option<DeltaChoice> {
-    let table = Arc::new(Table::new(runs, options, 1).ok().filter(|table| table.len() >= MIN_REPLAYED_RUNS)?);
+    let table =
+        Arc::new(RunTable::new(runs, options, 1).ok().filter(|table| table.len() >= MIN_REPLAYED_RUNS)?);
     let chosen = PredictorOptions { seed: spec.seed, ..PredictorOptions::default() };
-    let predictor: Arc<dyn Predictor> = Arc::from(predictor(name, &chosen).ok()?);
+    let predictor: Arc<dyn Predictor> = Arc::from(make_predictor(name, &chosen).ok()?);
     let earlier = table.len() / 2;
     let setting = |stop_probability: f64| {
         let study = StudySpec {
@@ -142,18 +143,18 @@ fn sure(
             seed: spec.seed,
             ..table.study()
         };
-        Setting {
+        ReplaySetting {
             warm_start: earlier,
             check_every: (table.points() as u64).div_ceil(MAX_REPLAY_CHECKS),
             orderings: REPLAY_ORDERINGS,
-            ..Setting::new(study, Some(Arc::clone(&predictor)))
+            ..ReplaySetting::new(study, Some(Arc::clone(&predictor)))
         }
     };
     let outcomes = replay(&table, &CANDIDATE_DELTAS.map(setting)).ok()?;
     let mut all = outcomes.iter().map(|outcome| DeltaChoice {
         stop_probability: outcome.study.criterion.stop_probability,
         best_kept: outcome.best_kept(),
-        speedup: outcome.saved().0,
+        speedup: outcome.saving_factor().0,
     });
     let enough = all.clone().filter(|sure| sure.best_kept >= kept);
     // of those that save alike, `max_by` gives the last one, which is the most careful
@@ -168,8 +169,8 @@ fn evenly_spaced_runs(runs: &[&Run]) -> Vec<Run> {
 
 /// The mean held-out score of the predictor called `name`, as a share of that of the completed runs' own ends; `None` if it cannot be fitted.
 fn error(name: &str, history: &History, finished: &[usize]) -> Option<f64> {
-    let predictor = predictor(name, &PredictorOptions::default()).ok()?;
-    let encoder = history.encoder(finished);
+    let predictor = make_predictor(name, &PredictorOptions::default()).ok()?;
+    let encoder = history.fit_encoder(finished);
     let points = history.grid().len();
     let mut shares = Vec::new();
     for observed in OBSERVED_SHARES {
@@ -217,8 +218,8 @@ mod tests {
         }
     }
 
-    fn new(runs: &[Run], caution: Option<Caution>) -> Option<Lessons> {
-        Lessons::new(runs, &spec(), &spec().history_options(), caution)
+    fn new(runs: &[Run], caution: Option<Caution>) -> Option<PredictorChoice> {
+        PredictorChoice::new(runs, &spec(), &spec().history_options(), caution)
     }
 
     /// Runs that rise from chance to an end; `x` tells the end, the beginning tells nothing.
@@ -261,10 +262,10 @@ mod tests {
     fn a_study_that_learns_from_curves_is_taught_by_many_runs_alone() {
         let by_curves = StudySpec { policy: ChainRule::default().into(), ..spec() };
         let lessons = |count| {
-            Lessons::new(&runs(count), &by_curves, &spec().history_options(), Some(Caution::Balanced))
+            PredictorChoice::new(&runs(count), &by_curves, &spec().history_options(), Some(Caution::Balanced))
         };
         assert_eq!(lessons(MIN_REPLAYED_RUNS - 1), None);
-        let taught = lessons(80).expect("enough to replay").taught(by_curves.clone());
+        let taught = lessons(80).expect("enough to replay").apply_to(by_curves.clone());
         assert_eq!(taught.policy, ForecastRule.into());
     }
 
@@ -274,7 +275,7 @@ mod tests {
         let lessons = new(&runs(80), Some(Caution::Balanced)).expect("enough runs");
         let sure = lessons.sure.expect("enough to replay");
         assert!(sure.best_kept >= Caution::Balanced.promise() && sure.speedup > 2.0, "{sure:?}");
-        let taught = lessons.clone().taught(spec());
+        let taught = lessons.clone().apply_to(spec());
         assert_eq!(taught.predictor, lessons.predictor);
         assert!((taught.criterion.stop_probability - sure.stop_probability).abs() < 1e-12);
         assert!(lessons.to_string().contains("times less training"), "{lessons}");

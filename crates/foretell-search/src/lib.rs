@@ -82,25 +82,26 @@ mod view;
 
 pub use catalogue::Catalogue;
 pub use comparison::Comparison;
-pub use condition::{Condition, ConditionClause, ConditionError, Test};
+pub use condition::{Condition, ConditionClause, ConditionError, ValueTest};
 pub use defaults::{DEFAULT_ETA, DEFAULT_PATIENCE};
-pub use difference::{Difference, differences};
-pub use front::{Front, FrontObjective, FrontStep, FrontStopped, FrontTrial};
+pub use difference::{FieldDifference, differences};
+pub use front::{FrontObjective, FrontStep, FrontStopped, FrontTrial, ParetoFront};
 pub use judge::Judge;
 pub use length_watch::{LengthMismatch, LengthNotice, LengthSource, LengthWatch};
-pub use lessons::Lessons;
-pub use objective::{Bound, Formula, FormulaError, Limit, Objective, ObjectiveError};
+pub use lessons::PredictorChoice;
+pub use objective::{Formula, FormulaError, Limit, LimitSide, Objective, ObjectiveError};
 pub use parameter::{Parameter, ParameterError, ParameterKind};
 pub use parameter_space::{ParameterSpace, ParameterSpaceError};
-pub use part::{Named, Part, PartError};
-pub use record::{Decision, EarlierTrial, Input, Reason, Record, RecordedForecast, SourcePosition};
+pub use part::{NamedSettings, PartError, StudyPart};
+pub use record::{Decision, EarlierTrial, Reason, Record, RecordedForecast, SourcePosition, StudyInput};
 pub use replay::{
-    BestSoFarPoint, FrontKept, NearestSampler, OrderingOutcome, Outcome, PredictorTeacher, ReplayError,
-    Setting, Table, TakenRuns, TrialTrace, moments, replay, replay_log, replay_watched,
+    BestSoFarPoint, FrontKept, NearestSampler, OrderingOutcome, PredictorTeacher, ReplayError, ReplayOutcome,
+    ReplaySetting, RunTable, TakenRuns, TrialTrace, best_so_far_moments, replay, replay_log,
+    replay_with_callback,
 };
 pub use request::{Queued, Refit, Refusal, RungSettings, SchedulerName, StudyRequest, read_fields};
 pub use resource::{UNKNOWN_RESOURCE, known_resource};
-pub use returned::{Relation, Returned};
+pub use returned::{ReturnRelation, ReturnedTrial};
 pub use samplers::random::trial_stream;
 pub use samplers::surrogate::{Contour, Relevances, ResponseSurface, Slice, relevances, relevances_of};
 pub use samplers::worth::Worth;
@@ -110,34 +111,37 @@ pub use samplers::{
 };
 pub use saving::Saving;
 pub use schedulers::asha::Asha;
-pub use schedulers::brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
+pub use schedulers::brackets::{
+    Bracket, BracketError, BracketTotals, HyperbandPlan, Rung, levels, plan, successive_halving,
+};
 pub use schedulers::f_hyperband::{Kappa, KappaError, KappaOf, Reference};
-pub use schedulers::full::Full;
+pub use schedulers::full::FullTraining;
 pub use schedulers::hyperband::Hyperband;
 pub use schedulers::rank::{Rank, TrialRanks};
 pub use schedulers::schedule::{Schedule, ScheduleError};
 pub use schedulers::successive_halving::SuccessiveHalving;
-pub use schedulers::{End, Job, Next, Scheduler};
+pub use schedulers::{JobEnd, NextAction, Scheduler, TrainingJob};
 pub use secret::{
     LAST_SECRET_WORDS, REDACTED, SECRET_WORDS, is_secret_name, redact_line, redact_words, replace_secrets,
 };
-pub use session::{Answer, Ending, Session, SessionError, Start};
+pub use session::{Session, SessionError, TrainingAnswer, TrainingEnd, TrainingStart};
 pub use space::{SearchSpace, Space};
-pub use stopping::caution::{Caution, Stopping};
-pub use stopping::policy::Policy;
+pub use stopping::caution::{Caution, StoppingDefaults};
+pub use stopping::policy::StopPolicy;
 pub use stopping::{
-    AshaRule, ChainRule, EarlierStudy, Fate, ForecastRule, Foreseen, Learner, LessonStatus, MedianRule,
-    NamedRule, Needs, NoStopping, OracleRule, PatienceRule, Place, Ruling, StopRule, StudyPlan, Watched,
-    name_lesson,
+    AshaRule, ChainRule, EarlierStudy, EndForecast, ForecastRule, LessonStatus, MedianRule, NamedRule,
+    NoStopping, OracleRule, PatienceRule, RuleLearner, RuleNeeds, Ruling, RungPlace, StopRule, StudyPlan,
+    TrialOutcome, WatchedTrial, name_lesson,
 };
-pub use store::{Memory, Records, Store, StoreError};
+pub use store::{MemoryStore, RecordIterator, Store, StoreError};
 pub use study::{
-    Best, Fit, Fitted, LogLosses, Mended, Order, Parts, Progress, Queue, RestoreError, Settings, Study,
-    StudyError, StudySpec, Tally, Trial, TrialState,
+    Best, ConfigurationQueue, FittedModel, LogLosses, ManualOrder, MendedRecord, ModelFit, RestoreError,
+    Study, StudyError, StudyParts, StudyProgress, StudySettings, StudySpec, Tally, Trial, TrialState,
 };
-pub use summary::{Shadow, Spent, StoppedTrial, StoppingAudit, Summary};
-pub use times::{RecordTime, StudyTiming, Times};
+pub use summary::{ShadowSummary, Spent, StoppedTrial, StoppingAudit, StudySummary};
+pub use times::{RecordTime, StudyTimes, StudyTiming};
 pub use value_text::split_at_commas;
 pub use view::{
-    DecisionView, LastMetrics, Reports, StudyView, TRIAL_COLUMNS, date, see_metrics, settings, trial_rows,
+    DecisionView, LastMetrics, ReportColumns, StudyView, TRIAL_COLUMNS, date, see_metrics, settings,
+    trial_rows,
 };

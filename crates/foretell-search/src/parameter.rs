@@ -1,7 +1,7 @@
 //! One numeric or categorical parameter of a search space, written `lr=log:1e-4:1`.
 
 use crate::condition::{Condition, ConditionError};
-use crate::value_text::{quoted, read_value, split_at_commas, split_unquoted, without_quotes};
+use crate::value_text::{quote_option, read_value, split_at_commas, split_unquoted, without_quotes};
 use foretell::{Configuration, Value};
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
@@ -188,18 +188,18 @@ pub struct Parameter {
 }
 
 /// The texts of a flag that is absent, and of one that is present.
-const FLAG: [&str; 2] = ["false", "true"];
+const FLAG_TEXTS: [&str; 2] = ["false", "true"];
 
 /// The bounds of a kind of numbers, and the distance between its values if there is one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
+pub(crate) struct NumberBounds {
     pub(crate) lo: f64,
     pub(crate) hi: f64,
     pub(crate) step: Option<f64>,
     pub(crate) is_log: bool,
 }
 
-impl Bounds {
+impl NumberBounds {
     /// The number of values; `None` for real numbers without a step.
     pub(crate) fn values(self) -> Option<u64> {
         if self.hi <= self.lo {
@@ -271,7 +271,7 @@ fn digits(x: f64, digits: usize) -> f64 {
 
 impl ParameterKind {
     /// The bounds of a kind of numbers.
-    pub(crate) fn bounds(&self) -> Option<Bounds> {
+    pub(crate) fn bounds(&self) -> Option<NumberBounds> {
         let whole =
             |lo: i64, hi: i64, step: Option<i64>| (lo as f64, hi as f64, Some(step.unwrap_or(1) as f64));
         let ((lo, hi, step), is_log) = match *self {
@@ -281,24 +281,24 @@ impl ParameterKind {
             Self::LogInt { lo, hi, step } => (whole(lo, hi, step), true),
             Self::Choice { .. } | Self::Flag => return None,
         };
-        Some(Bounds { lo, hi, step, is_log })
+        Some(NumberBounds { lo, hi, step, is_log })
     }
 
     /// The options of a kind without an order.
     pub(crate) fn options(&self) -> Option<Vec<Value>> {
         match self {
             Self::Choice { options } => Some(options.clone()),
-            Self::Flag => Some(FLAG.map(|text| Value::Text(text.to_owned())).to_vec()),
+            Self::Flag => Some(FLAG_TEXTS.map(|text| Value::Text(text.to_owned())).to_vec()),
             Self::Float { .. } | Self::Log { .. } | Self::Int { .. } | Self::LogInt { .. } => None,
         }
     }
 
     /// The number of values; `None` for real numbers without a step.
-    pub fn values(&self) -> Option<u64> {
+    pub fn value_count(&self) -> Option<u64> {
         match self {
             Self::Choice { options } => Some(options.len() as u64),
-            Self::Flag => Some(FLAG.len() as u64),
-            _ => self.bounds().and_then(Bounds::values),
+            Self::Flag => Some(FLAG_TEXTS.len() as u64),
+            _ => self.bounds().and_then(NumberBounds::values),
         }
     }
 
@@ -309,7 +309,7 @@ impl ParameterKind {
     pub(crate) fn all(&self) -> Vec<Value> {
         match (self.options(), self.bounds()) {
             (None, Some(bounds)) => {
-                let values = self.values().expect("a finite kind");
+                let values = self.value_count().expect("a finite kind");
                 (0..values).map(|i| Value::Number(bounds.nth(i))).collect()
             }
             (options, _) => options.unwrap_or_default(),
@@ -317,9 +317,9 @@ impl ParameterKind {
     }
 
     /// The largest number that it can be, if it can be one.
-    pub fn largest(&self) -> Option<f64> {
+    pub fn largest_number(&self) -> Option<f64> {
         match self {
-            Self::Choice { options } => options.iter().filter_map(Value::number).reduce(f64::max),
+            Self::Choice { options } => options.iter().filter_map(Value::as_number).reduce(f64::max),
             _ => self.bounds().map(|bounds| bounds.hi),
         }
     }
@@ -328,7 +328,7 @@ impl ParameterKind {
     /// parameters themselves.
     pub fn end_near(&self, value: &Value) -> Option<&'static str> {
         let bounds = self.bounds().filter(|bounds| bounds.values().is_none_or(|values| values > 4))?;
-        let value = value.number()?;
+        let value = value.as_number()?;
         match bounds.share(value) {
             _ if bounds.step.is_some() && value > bounds.lo && value < bounds.hi => None,
             share if bounds.lo != 0.0 && (share < 0.02 || value <= bounds.lo) => Some("lower"),
@@ -345,9 +345,11 @@ impl ParameterKind {
     }
 
     /// The value nearest to `value`: the nearest number in the range, or a number for a text that writes one. `None` for an option that is none.
-    pub fn nearest(&self, value: &Value) -> Option<Value> {
-        let number =
-            value.number().or_else(|| value.text()?.trim().parse().ok()).filter(|x: &f64| x.is_finite());
+    pub fn nearest_value(&self, value: &Value) -> Option<Value> {
+        let number = value
+            .as_number()
+            .or_else(|| value.as_text()?.trim().parse().ok())
+            .filter(|x: &f64| x.is_finite());
         match self.bounds() {
             Some(bounds) => {
                 number.map(|x| if bounds.contains(x) { x } else { bounds.nearest(x) }).map(Value::Number)
@@ -364,7 +366,7 @@ impl ParameterKind {
                 Value::Number(bounds.nth(rng.random_range(0..bounds.values().unwrap_or(1))))
             }
             (_, Some(bounds)) => Value::Number(bounds.value_at(rng.random())),
-            (_, None) => Value::Text(FLAG[rng.random_range(0..FLAG.len())].to_owned()),
+            (_, None) => Value::Text(FLAG_TEXTS[rng.random_range(0..FLAG_TEXTS.len())].to_owned()),
         }
     }
 
@@ -372,17 +374,19 @@ impl ParameterKind {
     pub fn contains(&self, value: &Value) -> bool {
         match (self, value) {
             (Self::Choice { options }, value) => *value != Value::Missing && options.contains(value),
-            (Self::Flag, value) => value.text().is_some_and(|text| FLAG.contains(&text)),
+            (Self::Flag, value) => value.as_text().is_some_and(|text| FLAG_TEXTS.contains(&text)),
             (_, Value::Number(x)) => self.bounds().is_some_and(|bounds| bounds.contains(*x)),
             _ => false,
         }
     }
 
     /// `value` as a program is given it: a real number with a point, a flag as `true` or `false`.
-    pub(crate) fn written(&self, value: &Value) -> serde_json::Value {
+    pub(crate) fn program_value(&self, value: &Value) -> serde_json::Value {
         match (self, value) {
             (Self::Float { .. } | Self::Log { .. }, Value::Number(number)) => (*number).into(),
-            (Self::Flag, Value::Text(text)) if FLAG.contains(&text.as_str()) => (text == FLAG[1]).into(),
+            (Self::Flag, Value::Text(text)) if FLAG_TEXTS.contains(&text.as_str()) => {
+                (text == FLAG_TEXTS[1]).into()
+            }
             _ => serde_json::to_value(value).unwrap_or_default(),
         }
     }
@@ -512,7 +516,7 @@ fn check_options(name: &str, options: &[Value]) -> Result<(), ParameterError> {
         if options[..i].contains(option) {
             return refused(format!("option `{text}` is listed twice. Remove one"));
         }
-        if option.number().is_some_and(|x| !x.is_finite()) {
+        if option.as_number().is_some_and(|x| !x.is_finite()) {
             return refused(format!("option `{text}` is not finite"));
         }
     }
@@ -535,7 +539,7 @@ fn parse_integer(name: &str, text: &str) -> Result<i64, ParameterError> {
 fn read_options(text: &str) -> Vec<Value> {
     let options = split_at_commas(text);
     let values: Vec<Value> = options.iter().map(|text| read_value(text)).collect();
-    if values.iter().all(|value| value.number().is_some()) {
+    if values.iter().all(|value| value.as_number().is_some()) {
         return values;
     }
     options.iter().map(|&text| Value::Text(without_quotes(text).unwrap_or(text).to_owned())).collect()
@@ -594,8 +598,9 @@ impl fmt::Display for ParameterKind {
                 // where all options look like numbers, quotes make them texts
                 let are_texts = options
                     .iter()
-                    .all(|option| option.text().is_some_and(|text| text.parse::<f64>().is_ok()));
-                let options: Vec<String> = options.iter().map(|option| quoted(option, are_texts)).collect();
+                    .all(|option| option.as_text().is_some_and(|text| text.parse::<f64>().is_ok()));
+                let options: Vec<String> =
+                    options.iter().map(|option| quote_option(option, are_texts)).collect();
                 return write!(f, "choice:{}", options.join(","));
             }
         };
@@ -710,7 +715,7 @@ mod tests {
         let mut rng = trial_stream(1, 0);
         let mut decades = [0; 4];
         for _ in 0..4000 {
-            let x = kind.sample(&mut rng).number().unwrap();
+            let x = kind.sample(&mut rng).as_number().unwrap();
             decades[((x.log10() + 4.0) as usize).min(3)] += 1;
         }
         // binomial(4000, 1/4): standard deviation 27, five of them either side
@@ -721,7 +726,7 @@ mod tests {
     fn integers_reach_both_ends() {
         for kind in [parameter("n=int:-1:2").kind, parameter("n=logint:1:4").kind] {
             let mut rng = trial_stream(2, 0);
-            let mut seen: Vec<f64> = (0..300).filter_map(|_| kind.sample(&mut rng).number()).collect();
+            let mut seen: Vec<f64> = (0..300).filter_map(|_| kind.sample(&mut rng).as_number()).collect();
             seen.sort_by(f64::total_cmp);
             seen.dedup();
             assert_eq!(seen.len(), 4, "{kind}: {seen:?}");
@@ -738,14 +743,14 @@ mod tests {
         ] {
             let kind = parameter(text).kind;
             let mut rng = trial_stream(2, 0);
-            let mut seen: Vec<f64> = (0..2000).filter_map(|_| kind.sample(&mut rng).number()).collect();
+            let mut seen: Vec<f64> = (0..2000).filter_map(|_| kind.sample(&mut rng).as_number()).collect();
             seen.sort_by(f64::total_cmp);
             seen.dedup();
-            assert_eq!((seen.len(), kind.values()), (count, Some(count as u64)), "{text}: {seen:?}");
+            assert_eq!((seen.len(), kind.value_count()), (count, Some(count as u64)), "{text}: {seen:?}");
         }
         let kind = parameter("a=float:0:1:0.05").kind;
         assert!(kind.contains(&Value::Number(0.15)) && !kind.contains(&Value::Number(0.16)));
-        assert_eq!(kind.nearest(&Value::Number(0.16)), Some(Value::Number(0.15)));
+        assert_eq!(kind.nearest_value(&Value::Number(0.16)), Some(Value::Number(0.15)));
     }
 
     #[test]
@@ -753,9 +758,12 @@ mod tests {
         let kind = parameter("lr=log:1e-6:1e-2").kind;
         let bounds = kind.bounds().unwrap();
         assert_eq!((bounds.value_at(0.0).to_string().as_str(), bounds.value_at(1.0)), ("0.000001", 0.01));
-        assert_eq!(kind.written(&Value::Number(1.0)).to_string(), "1.0");
-        assert_eq!(parameter("n=int:0:1").kind.written(&Value::Number(1.0)).to_string(), "1");
-        assert_eq!(parameter("a=flag").kind.written(&Value::Text("true".into())), serde_json::json!(true));
+        assert_eq!(kind.program_value(&Value::Number(1.0)).to_string(), "1.0");
+        assert_eq!(parameter("n=int:0:1").kind.program_value(&Value::Number(1.0)).to_string(), "1");
+        assert_eq!(
+            parameter("a=flag").kind.program_value(&Value::Text("true".into())),
+            serde_json::json!(true)
+        );
         let narrow = parameter("x=float:1:1.0000001").kind.bounds().unwrap();
         assert!(
             narrow.value_at(0.3) > 1.0 && narrow.value_at(0.3) < 1.0000001,
@@ -765,7 +773,7 @@ mod tests {
 
     #[test]
     fn the_nearest_value_is_one_that_is_allowed() {
-        let nearest = |text: &str, value: Value| parameter(text).kind.nearest(&value);
+        let nearest = |text: &str, value: Value| parameter(text).kind.nearest_value(&value);
         assert_eq!(nearest("wd=log:1e-6:0.1", Value::Number(0.0)), Some(Value::Number(1e-6)));
         assert_eq!(nearest("n=int:1:8", Value::Text("12".into())), Some(Value::Number(8.0)));
         assert_eq!(nearest("o=choice:a,b", Value::Text("c".into())), None);

@@ -177,7 +177,7 @@ impl ParameterSpace {
     /// assert!(space.read("lr=7,opt=sgd").is_err());
     /// # Ok::<(), foretell_search::ParameterSpaceError>(())
     /// ```
-    pub fn read(&self, text: &str) -> Result<Configuration, ParameterSpaceError> {
+    pub fn read_configuration(&self, text: &str) -> Result<Configuration, ParameterSpaceError> {
         let configuration = self.parts(text)?;
         self.check_part(&configuration)?;
         Ok(configuration)
@@ -193,21 +193,21 @@ impl ParameterSpace {
             let kind =
                 self.parameters.iter().find(|parameter| parameter.name == name).map(|found| &found.kind);
             let known = kind.and_then(|kind| kind.value_of(value));
-            let value = known.unwrap_or_else(|| Value::of_cell(value));
+            let value = known.unwrap_or_else(|| Value::from_cell(value));
             configuration.insert(name.to_owned(), value);
         }
         Ok(configuration)
     }
 
     /// `values`, where a text writes a number of its parameter with the number.
-    pub(crate) fn typed(&self, values: &Configuration) -> Configuration {
+    pub(crate) fn convert_number_texts(&self, values: &Configuration) -> Configuration {
         let typed = |(name, value): (&String, &Value)| {
             let parameter = self.parameters.iter().find(|parameter| parameter.name == *name);
             let read =
-                parameter.zip(value.text()).and_then(|(parameter, text)| parameter.kind.value_of(text));
+                parameter.zip(value.as_text()).and_then(|(parameter, text)| parameter.kind.value_of(text));
             let is_choice = parameter.is_some_and(|parameter| parameter.kind.options().is_some());
             // what lies outside of the range is a number all the same
-            let number = || value.text().filter(|_| !is_choice)?.trim().parse().ok().map(Value::Number);
+            let number = || value.as_text().filter(|_| !is_choice)?.trim().parse().ok().map(Value::Number);
             (name.clone(), read.or_else(number).unwrap_or_else(|| value.clone()))
         };
         values.iter().map(typed).collect()
@@ -223,18 +223,21 @@ impl ParameterSpace {
     /// assert_eq!(serde_json::Value::from(written).to_string(), r#"{"amp":true,"dropout":0.0,"layers":2}"#);
     /// # Ok::<(), foretell_search::ParameterSpaceError>(())
     /// ```
-    pub fn written(&self, configuration: &Configuration) -> serde_json::Map<String, serde_json::Value> {
+    pub fn program_values(
+        &self,
+        configuration: &Configuration,
+    ) -> serde_json::Map<String, serde_json::Value> {
         let written = |(name, value): (&String, &Value)| {
             let parameter = self.parameters.iter().find(|parameter| parameter.name == *name);
             let plain = || serde_json::to_value(value).unwrap_or_default();
-            (name.clone(), parameter.map_or_else(plain, |parameter| parameter.kind.written(value)))
+            (name.clone(), parameter.map_or_else(plain, |parameter| parameter.kind.program_value(value)))
         };
         configuration.iter().map(written).collect()
     }
 
     /// The number of configurations, those that differ only in parameters that do not apply counted apart; `None` if any is a real number.
     pub(crate) fn combinations(&self) -> Option<u64> {
-        let mut counts = self.parameters.iter().map(|parameter| parameter.kind.values());
+        let mut counts = self.parameters.iter().map(|parameter| parameter.kind.value_count());
         counts.try_fold(1_u64, |all, count| all.checked_mul(count?))
     }
 
@@ -264,7 +267,7 @@ impl ParameterSpace {
     ///
     /// # Errors
     /// [`ParameterSpaceError::Absent`], `Outside`, `Inactive`, `Unknown`.
-    pub fn check(&self, configuration: &Configuration) -> Result<(), ParameterSpaceError> {
+    pub fn check_configuration(&self, configuration: &Configuration) -> Result<(), ParameterSpaceError> {
         if let Some(error) = unknown_name(&self.parameters, configuration) {
             return Err(error);
         }
@@ -326,7 +329,7 @@ impl fmt::Display for ParameterSpace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::condition::Test;
+    use crate::condition::ValueTest;
     use crate::samplers::random::trial_stream;
 
     const OPTIMIZER: [&str; 4] = [
@@ -346,7 +349,7 @@ mod tests {
         let mut patterns = std::collections::BTreeSet::new();
         for trial in 0..200 {
             let drawn = space.sample(&mut trial_stream(1, trial));
-            space.check(&drawn).unwrap();
+            space.check_configuration(&drawn).unwrap();
             let missing = |name: &str| drawn[name] == Value::Missing;
             assert_eq!(missing("nesterov"), drawn["optimizer"] == Value::Text("adam".into()));
             assert_eq!(missing("momentum"), drawn["nesterov"] != Value::Number(1.0));
@@ -416,7 +419,7 @@ mod tests {
             ),
         ];
         for (pairs, expected) in rows {
-            let result = space.check(&configuration(&pairs)).map_err(|error| error.to_string());
+            let result = space.check_configuration(&configuration(&pairs)).map_err(|error| error.to_string());
             match (&result, expected) {
                 (Ok(()), None) => {}
                 (Err(error), Some(expected)) => assert!(error.contains(expected), "{pairs:?}: {error}"),
@@ -450,9 +453,9 @@ mod tests {
     #[test]
     fn a_configuration_is_read_with_lists_as_values() {
         let space = ParameterSpace::parse(&["w=choice:[64,64],[128]", "lr=float:0:1", "amp=flag"]).unwrap();
-        let read = space.read("w=[64,64],lr=0.5,amp=true").unwrap();
-        assert_eq!((read["w"].text(), read["amp"].text()), (Some("[64,64]"), Some("true")));
-        space.check(&read).unwrap();
+        let read = space.read_configuration("w=[64,64],lr=0.5,amp=true").unwrap();
+        assert_eq!((read["w"].as_text(), read["amp"].as_text()), (Some("[64,64]"), Some("true")));
+        space.check_configuration(&read).unwrap();
     }
 
     #[test]
@@ -460,7 +463,7 @@ mod tests {
         let space =
             ParameterSpace::parse(&["o=choice:none,1,a", "m=int:0:9 if o=1", "k=int:0:9 if o=none"]).unwrap();
         let test = |i: usize| space.parameters()[i].active_if.clone().unwrap().clauses()[0].test.clone();
-        let any_of = |text: &str| Test::AnyOf(vec![Value::Text(text.into())]);
+        let any_of = |text: &str| ValueTest::AnyOf(vec![Value::Text(text.into())]);
         assert_eq!((test(1), test(2)), (any_of("1"), any_of("none")));
     }
 
@@ -478,11 +481,11 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
         for trial in 0..200 {
             let drawn = space.sample(&mut trial_stream(1, trial));
-            space.check(&drawn).unwrap();
-            let has_units = drawn["layers"].number().unwrap() >= 3.0;
+            space.check_configuration(&drawn).unwrap();
+            let has_units = drawn["layers"].as_number().unwrap() >= 3.0;
             assert_eq!(drawn["units3"] != Value::Missing, has_units);
-            let has_momentum = drawn["units3"].number().is_some_and(|units| units > 100.0)
-                && drawn["optimizer"].text() != Some("adam");
+            let has_momentum = drawn["units3"].as_number().is_some_and(|units| units > 100.0)
+                && drawn["optimizer"].as_text() != Some("adam");
             assert_eq!(drawn["momentum"] != Value::Missing, has_momentum);
             seen.insert((has_units, has_momentum));
         }

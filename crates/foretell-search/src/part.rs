@@ -26,20 +26,20 @@ impl PartError {
 
 /// The name and settings of a part, as in requests and logs: `"median"`, or `{"bar": {"level": 0.5}}`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Named {
+pub struct NamedSettings {
     /// The name.
     pub name: String,
     /// The part's settings; `null` for none.
     pub settings: Value,
 }
 
-impl From<&str> for Named {
+impl From<&str> for NamedSettings {
     fn from(name: &str) -> Self {
         Self { name: name.to_owned(), settings: Value::Null }
     }
 }
 
-impl Serialize for Named {
+impl Serialize for NamedSettings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.settings {
             Value::Null => serializer.serialize_str(&self.name),
@@ -48,7 +48,7 @@ impl Serialize for Named {
     }
 }
 
-impl<'de> Deserialize<'de> for Named {
+impl<'de> Deserialize<'de> for NamedSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::String(name) => Ok(Self { name, settings: Value::Null }),
@@ -64,24 +64,24 @@ impl<'de> Deserialize<'de> for Named {
 }
 
 /// A part of another crate: its stored form, and the part itself once a [`Catalogue`](crate::Catalogue) has created it.
-pub struct Part<T: ?Sized> {
-    named: Named,
+pub struct StudyPart<T: ?Sized> {
+    named: NamedSettings,
     made: Option<Arc<T>>,
 }
 
-impl<T: ?Sized> Part<T> {
+impl<T: ?Sized> StudyPart<T> {
     /// The part of a caller that makes it itself.
-    pub fn new(named: Named, made: Arc<T>) -> Self {
+    pub fn new(named: NamedSettings, made: Arc<T>) -> Self {
         Self { named, made: Some(made) }
     }
 
     /// A part with a name and settings, but no implementation yet.
-    pub(crate) fn without_implementation(named: Named) -> Self {
+    pub(crate) fn without_implementation(named: NamedSettings) -> Self {
         Self { named, made: None }
     }
 
     /// The part's name and settings.
-    pub fn named(&self) -> &Named {
+    pub fn named_settings(&self) -> &NamedSettings {
         &self.named
     }
 
@@ -96,37 +96,37 @@ impl<T: ?Sized> Part<T> {
     }
 
     /// The part; `None` where only its description was read.
-    pub fn made(&self) -> Option<&Arc<T>> {
+    pub fn implementation(&self) -> Option<&Arc<T>> {
         self.made.as_ref()
     }
 }
 
-impl<T: ?Sized> Clone for Part<T> {
+impl<T: ?Sized> Clone for StudyPart<T> {
     fn clone(&self) -> Self {
         Self { named: self.named.clone(), made: self.made.clone() }
     }
 }
 
-impl<T: ?Sized> PartialEq for Part<T> {
+impl<T: ?Sized> PartialEq for StudyPart<T> {
     fn eq(&self, other: &Self) -> bool {
         self.named == other.named
     }
 }
 
-impl<T: ?Sized> fmt::Debug for Part<T> {
+impl<T: ?Sized> fmt::Debug for StudyPart<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.named.fmt(f)
     }
 }
 
-impl<T: ?Sized> Serialize for Part<T> {
+impl<T: ?Sized> Serialize for StudyPart<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.named.serialize(serializer)
     }
 }
 
-impl<'de, T: ?Sized> Deserialize<'de> for Part<T> {
+impl<'de, T: ?Sized> Deserialize<'de> for StudyPart<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self { named: Named::deserialize(deserializer)?, made: None })
+        Ok(Self { named: NamedSettings::deserialize(deserializer)?, made: None })
     }
 }

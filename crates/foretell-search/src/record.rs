@@ -35,7 +35,7 @@ impl fmt::Display for EarlierTrial {
 
 /// An external event that the study processes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Input {
+pub enum StudyInput {
     /// A worker has nothing to do.
     WorkerIdle,
     /// A trial reported the metric.
@@ -89,7 +89,7 @@ pub enum Record {
     /// From here on other settings hold: somebody went on with the study by another policy, space, sampler, total, ….
     Changed {
         /// All the settings that may change, as they are from here on.
-        settings: Box<crate::Settings>,
+        settings: Box<crate::StudySettings>,
     },
     /// A run of an earlier search to learn from (a warm start); before the first trial.
     WarmStart {
@@ -245,7 +245,7 @@ impl Record {
     }
 
     /// The trial whose training it ends, for good or until it is promoted.
-    pub fn ends(&self) -> Option<u64> {
+    pub fn ended_trial(&self) -> Option<u64> {
         match self {
             Self::Paused { trial } | Self::Completed { trial } | Self::Failed { trial, .. } => Some(*trial),
             Self::Decided(decision) if decision.action == Action::Stop && !decision.shadow => {
@@ -258,5 +258,5 @@ impl Record {
 
 /// The better of two metric values.
 pub(crate) fn better(direction: Direction, a: f64, b: f64) -> bool {
-    direction.score(a) > direction.score(b)
+    direction.to_score(a) > direction.to_score(b)
 }

@@ -10,15 +10,15 @@ mod recording;
 mod setting;
 mod table;
 
-pub use courses::{BestSoFarPoint, moments};
-pub(crate) use drive::Trace;
+pub use courses::{BestSoFarPoint, best_so_far_moments};
+pub(crate) use drive::ReplayTrace;
 pub use drive::TrialTrace;
 pub use error::ReplayError;
 pub use front::FrontKept;
 pub use nearest::{NearestSampler, TakenRuns};
-pub use outcome::{OrderingOutcome, Outcome};
-pub use setting::{PredictorTeacher, Setting};
-pub use table::Table;
+pub use outcome::{OrderingOutcome, ReplayOutcome};
+pub use setting::{PredictorTeacher, ReplaySetting};
+pub use table::RunTable;
 
 use crate::record::Record;
 use crate::samplers::random::trial_stream;
@@ -27,13 +27,13 @@ use crate::schedulers::brackets::plan;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use crate::stopping::name_lesson;
-use crate::study::{Parts, Recording, Study, StudyError, StudySpec};
-use drive::Drive;
+use crate::study::{RunRecording, Study, StudyError, StudyParts, StudySpec};
+use drive::ReplayDriver;
 use foretell::{Configuration, Run};
 use nearest::space_of;
 use rand::RngExt;
 use rayon::prelude::*;
-use recording::{ForecasterBank, Recorded, ReplaySampler};
+use recording::{ForecasterBank, RecordedRuns, ReplaySampler};
 use std::sync::Arc;
 
 /// The recorded runs of one ordering: those behind the trials, in the order of a sampler that learns nothing, and those handed in for
@@ -50,7 +50,7 @@ struct OrderingDraw {
 
 impl OrderingDraw {
     /// The runs of its warm start.
-    fn earlier(&self, table: &Table) -> Vec<Run> {
+    fn earlier(&self, table: &RunTable) -> Vec<Run> {
         let whole =
             |&run: &usize| Run { curve: table.curve(run, table.points() as u64), ..table.run(run).clone() };
         self.warm_start.iter().map(whole).collect()
@@ -59,7 +59,7 @@ impl OrderingDraw {
 
 /// Draws the runs of ordering number `ordering`: for a pass over all runs a random order; for Hyperband one bracket
 /// after another, without repeats until fewer runs are left than the next bracket needs.
-fn draw(setting: &Setting, table: &Table, ordering: u64) -> Result<OrderingDraw, ReplayError> {
+fn draw(setting: &ReplaySetting, table: &RunTable, ordering: u64) -> Result<OrderingDraw, ReplayError> {
     let mut random = trial_stream(setting.study.seed, ordering);
     let mut pool: Vec<usize> = (0..table.len()).collect();
     shuffle(&mut pool, &mut random);
@@ -98,9 +98,9 @@ fn shuffle(items: &mut [usize], random: &mut impl rand::Rng) {
     }
 }
 
-impl Setting {
+impl ReplaySetting {
     /// The setting of one order: with the lessons of the runs that are held back in it.
-    fn taught(&self, table: &Table, draw: &OrderingDraw) -> Self {
+    fn with_lessons(&self, table: &RunTable, draw: &OrderingDraw) -> Self {
         let taught = self.teacher.as_ref().and_then(|teacher| {
             teacher(&draw.earlier(table), &self.study(table, draw.trials.len()), table.options())
         });
@@ -117,7 +117,7 @@ impl Setting {
 /// The sampler of one ordering, which notes in `taken` the runs it takes: the sampled runs in their order, or by one that learns.
 fn ordering_sampler(
     StudySpec { sampler, seed, .. }: &StudySpec,
-    table: &Table,
+    table: &RunTable,
     draw: &OrderingDraw,
     taken: &TakenRuns,
 ) -> Result<Box<dyn Sampler>, ReplayError> {
@@ -135,8 +135,12 @@ fn ordering_sampler(
 }
 
 /// The curves of the searches before that of `draw`, one after another, each as far as it was trained.
-fn lessons(setting: &Setting, table: &Arc<Table>, draw: &OrderingDraw) -> Result<Vec<Run>, ReplayError> {
-    let mut alone = Setting { warm_start: 0, ..setting.clone() };
+fn lessons(
+    setting: &ReplaySetting,
+    table: &Arc<RunTable>,
+    draw: &OrderingDraw,
+) -> Result<Vec<Run>, ReplayError> {
+    let mut alone = ReplaySetting { warm_start: 0, ..setting.clone() };
     let (table, before) = match &setting.earlier {
         Some(other) => {
             // their runs are as long as they are, not as those of this search
@@ -166,22 +170,22 @@ fn lessons(setting: &Setting, table: &Arc<Table>, draw: &OrderingDraw) -> Result
 
 /// One search that learns from `lessons`, by a rule that makes no forecasts by a predictor.
 fn replay_after(
-    setting: &Setting,
-    table: &Arc<Table>,
+    setting: &ReplaySetting,
+    table: &Arc<RunTable>,
     draw: &OrderingDraw,
     lessons: &[Run],
-) -> Result<(Trace, Vec<Record>), ReplayError> {
+) -> Result<(ReplayTrace, Vec<Record>), ReplayError> {
     drive_study(setting, table, draw, (None, lessons), false)
 }
 
 /// Replays one ordering: drives a study of the runs of `draw` to its end.
 fn replay_one(
-    setting: &Setting,
-    table: &Arc<Table>,
+    setting: &ReplaySetting,
+    table: &Arc<RunTable>,
     draw: &OrderingDraw,
     bank: Option<Arc<ForecasterBank>>,
     keep_log: bool,
-) -> Result<(Trace, Vec<Record>), ReplayError> {
+) -> Result<(ReplayTrace, Vec<Record>), ReplayError> {
     let lessons = lessons(setting, table, draw)?;
     let earlier = if lessons.is_empty() { draw.earlier(table) } else { lessons };
     drive_study(setting, table, draw, (bank, earlier.as_slice()), keep_log)
@@ -189,27 +193,27 @@ fn replay_one(
 
 /// Drives a study of the runs of `draw`, which learns from `earlier` runs, to its end.
 fn drive_study(
-    setting: &Setting,
-    table: &Arc<Table>,
+    setting: &ReplaySetting,
+    table: &Arc<RunTable>,
     draw: &OrderingDraw,
     (bank, earlier): (Option<Arc<ForecasterBank>>, &[Run]),
     keep_log: bool,
-) -> Result<(Trace, Vec<Record>), ReplayError> {
+) -> Result<(ReplayTrace, Vec<Record>), ReplayError> {
     let taken = TakenRuns::default();
-    let parts = Parts {
+    let parts = StudyParts {
         sampler: Some(ordering_sampler(&setting.study, table, draw, &taken)?),
         predictor: bank.as_ref().map(|bank| bank.predictor()),
-        ..Parts::default()
+        ..StudyParts::default()
     };
     // curves of earlier searches have places, and no recorded run: rules that look their ends up are refused
     let warm_start =
         if draw.warm_start.len() == earlier.len() { draw.warm_start.clone() } else { vec![0; earlier.len()] };
     let recorded =
-        Arc::new(Recorded::new(setting, Arc::clone(table), (warm_start, TakenRuns::clone(&taken)), bank));
-    let recording: Arc<dyn Recording> = recorded.clone();
+        Arc::new(RecordedRuns::new(setting, Arc::clone(table), (warm_start, TakenRuns::clone(&taken)), bank));
+    let recording: Arc<dyn RunRecording> = recorded.clone();
     let mut study = Study::assemble(setting.study(table, draw.trials.len()), parts, Some(recording))?;
     let warm_start = study.warm_start(earlier);
-    let mut drive = Drive {
+    let mut drive = ReplayDriver {
         table,
         taken,
         workers: setting.workers,
@@ -219,7 +223,7 @@ fn drive_study(
             _ => 0,
         },
         study,
-        trace: Trace::default(),
+        trace: ReplayTrace::default(),
         log: keep_log.then_some(warm_start),
     };
     drive.run();
@@ -234,19 +238,19 @@ fn drive_study(
 ///
 /// # Errors
 /// The [`ReplayError`] of the first setting that is not valid, or whose predictor cannot be fitted.
-pub fn replay(table: &Arc<Table>, settings: &[Setting]) -> Result<Vec<Outcome>, ReplayError> {
-    replay_watched(table, settings, &|| ())
+pub fn replay(table: &Arc<RunTable>, settings: &[ReplaySetting]) -> Result<Vec<ReplayOutcome>, ReplayError> {
+    replay_with_callback(table, settings, &|| ())
 }
 
 /// Like [`replay`], but calls `watch` after each ordering, from any thread.
 ///
 /// # Errors
 /// Those of [`replay`].
-pub fn replay_watched(
-    table: &Arc<Table>,
-    settings: &[Setting],
+pub fn replay_with_callback(
+    table: &Arc<RunTable>,
+    settings: &[ReplaySetting],
     watch: &(dyn Fn() + Sync),
-) -> Result<Vec<Outcome>, ReplayError> {
+) -> Result<Vec<ReplayOutcome>, ReplayError> {
     settings.iter().try_for_each(|setting| setting.validate(table))?;
     let orderings = settings.iter().map(|setting| setting.orderings).max().unwrap_or(0);
     let by_ordering: Vec<Vec<Option<OrderingOutcome>>> = (0..orderings)
@@ -257,8 +261,8 @@ pub fn replay_watched(
             replayed
         })
         .collect::<Result<_, _>>()?;
-    let mut outcomes: Vec<Outcome> =
-        settings.iter().map(|setting| Outcome::new(setting.study.clone(), table)).collect();
+    let mut outcomes: Vec<ReplayOutcome> =
+        settings.iter().map(|setting| ReplayOutcome::new(setting.study.clone(), table)).collect();
     for ordering in by_ordering {
         for (outcome, one) in outcomes.iter_mut().zip(ordering) {
             outcome.orderings.extend(one);
@@ -272,20 +276,20 @@ pub fn replay_watched(
 /// # Errors
 /// Those of [`replay`].
 pub fn replay_log(
-    table: &Arc<Table>,
-    setting: &Setting,
+    table: &Arc<RunTable>,
+    setting: &ReplaySetting,
     ordering: usize,
 ) -> Result<Vec<Record>, ReplayError> {
     setting.validate(table)?;
     let draw = draw(setting, table, ordering as u64)?;
-    let setting = &setting.taught(table, &draw);
+    let setting = &setting.with_lessons(table, &draw);
     let bank = setting.predictor.clone().map(|predictor| Arc::new(ForecasterBank::new(predictor)));
     replay_one(setting, table, &draw, bank, true).map(|(_, log)| log)
 }
 
 fn replay_ordering(
-    table: &Arc<Table>,
-    settings: &[Setting],
+    table: &Arc<RunTable>,
+    settings: &[ReplaySetting],
     ordering: usize,
 ) -> Result<Vec<Option<OrderingOutcome>>, ReplayError> {
     let mut banks: Vec<Arc<ForecasterBank>> = Vec::new();
@@ -296,7 +300,7 @@ fn replay_ordering(
             continue;
         }
         let draw = draw(setting, table, ordering as u64)?;
-        let setting = &setting.taught(table, &draw);
+        let setting = &setting.with_lessons(table, &draw);
         let bank = setting.predictor.as_ref().map(|predictor| {
             let known = banks.iter().position(|bank| bank.is_of(predictor)).unwrap_or_else(|| {
                 banks.push(Arc::new(ForecasterBank::new(Arc::clone(predictor))));

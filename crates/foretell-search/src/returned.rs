@@ -29,13 +29,13 @@ const MAX_COMPARED_TRIALS: usize = 200;
 
 /// A completed trial: its reports and its returned value, all as scores (larger is better).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Returned {
+pub struct ReturnedTrial {
     last: f64,
     best: f64,
     value: f64,
 }
 
-impl Returned {
+impl ReturnedTrial {
     /// A trial that reported `curve` and returned `value`, in the metric's unit. `None` if it diverged, reported nothing, or returned
     /// no number.
     pub fn new(curve: &Curve, value: f64, direction: Direction) -> Option<Self> {
@@ -43,11 +43,11 @@ impl Returned {
             return None;
         }
         let last = RunScore::Last.value_of(curve)?;
-        Some(Self { last, best: RunScore::Best.value_of(curve)?, value: direction.score(value) })
+        Some(Self { last, best: RunScore::Best.value_of(curve)?, value: direction.to_score(value) })
     }
 
     /// The report that `score` names; a mean of the last ones is compared by the last.
-    fn reported(&self, score: RunScore) -> f64 {
+    fn reported_score(&self, score: RunScore) -> f64 {
         match score {
             RunScore::Last | RunScore::Mean(_) => self.last,
             RunScore::Best => self.best,
@@ -57,7 +57,7 @@ impl Returned {
 
 /// The relation of returned values to reports, over all completed trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Relation {
+pub enum ReturnRelation {
     /// No trial has returned anything.
     #[default]
     Nothing,
@@ -79,7 +79,7 @@ pub enum Relation {
     },
 }
 
-impl Relation {
+impl ReturnRelation {
     /// The relation that finished `trials` show.
     ///
     /// ```
@@ -94,7 +94,7 @@ impl Relation {
     /// let relation = Relation::between(&returned.collect::<Vec<_>>());
     /// assert_eq!(relation.score(), Some(RunScore::Best));
     /// ```
-    pub fn between(trials: &[Returned]) -> Self {
+    pub fn between(trials: &[ReturnedTrial]) -> Self {
         if trials.is_empty() {
             return Self::Nothing;
         }
@@ -136,7 +136,7 @@ impl Relation {
     }
 
     /// The [name](Self::unusual_name) and a sentence for the user, if there is something to say.
-    pub fn said(self) -> Option<(&'static str, String)> {
+    pub fn user_notice(self) -> Option<(&'static str, String)> {
         self.unusual_name().map(|name| (name, self.to_string()))
     }
 
@@ -155,7 +155,7 @@ impl Relation {
     }
 }
 
-impl fmt::Display for Relation {
+impl fmt::Display for ReturnRelation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Nothing => write!(f, "no trial has returned a value"),
@@ -205,16 +205,19 @@ fn round_factor(factor: f64) -> f64 {
 }
 
 /// The positive number by which the returned values differ from the reports of this `score`, if it is one number: 1 where they are equal.
-fn factor(trials: &[Returned], score: RunScore) -> Option<f64> {
-    if trials.iter().all(|trial| is_near(trial.value, trial.reported(score), EQUAL_TOLERANCE)) {
+fn factor(trials: &[ReturnedTrial], score: RunScore) -> Option<f64> {
+    if trials.iter().all(|trial| is_near(trial.value, trial.reported_score(score), EQUAL_TOLERANCE)) {
         return Some(1.0);
     }
     // the largest reports tell the factor best
-    let largest = trials.iter().max_by(|a, b| a.reported(score).abs().total_cmp(&b.reported(score).abs()))?;
-    let factor = largest.value / largest.reported(score);
+    let largest = trials
+        .iter()
+        .max_by(|a, b| a.reported_score(score).abs().total_cmp(&b.reported_score(score).abs()))?;
+    let factor = largest.value / largest.reported_score(score);
     // trials that all return one value, and all report one, would have a factor whatever the two are
     let differ = trials.iter().any(|trial| !is_near(trial.value, trials[0].value, EQUAL_TOLERANCE));
-    let holds = |trial: &Returned| is_near(trial.value, factor * trial.reported(score), FACTOR_TOLERANCE);
+    let holds =
+        |trial: &ReturnedTrial| is_near(trial.value, factor * trial.reported_score(score), FACTOR_TOLERANCE);
     let is_one = factor.is_finite() && factor > 0.0 && differ && trials.len() >= MIN_FACTOR_TRIALS;
     (is_one && trials.iter().all(holds)).then_some(factor)
 }
@@ -224,11 +227,11 @@ fn is_near(a: f64, b: f64, tolerance: f64) -> bool {
 }
 
 /// Kendall's τ between the returned values and the reports of this `score`; pairs that are equal in one of them count for nothing.
-fn rank_correlation(trials: &[Returned], score: RunScore) -> f64 {
+fn rank_correlation(trials: &[ReturnedTrial], score: RunScore) -> f64 {
     let (mut agree, mut pairs) = (0.0, 0.0);
     for (i, a) in trials.iter().enumerate() {
         for b in &trials[..i] {
-            let product = (a.value - b.value) * (a.reported(score) - b.reported(score));
+            let product = (a.value - b.value) * (a.reported_score(score) - b.reported_score(score));
             if product != 0.0 {
                 agree += product.signum();
                 pairs += 1.0;
@@ -259,11 +262,11 @@ mod tests {
         (0..trials).map(|trial| (1..=10).map(|epoch| value(trial, epoch)).collect()).collect()
     }
 
-    fn relation(trials: usize, direction: Direction, returned: impl Fn(&[f64]) -> f64) -> Relation {
+    fn relation(trials: usize, direction: Direction, returned: impl Fn(&[f64]) -> f64) -> ReturnRelation {
         let returned = curves(trials).into_iter().filter_map(|values| {
-            Returned::new(&Curve::from_epoch_values(&values, direction), returned(&values), direction)
+            ReturnedTrial::new(&Curve::from_epoch_values(&values, direction), returned(&values), direction)
         });
-        Relation::between(&returned.collect::<Vec<_>>())
+        ReturnRelation::between(&returned.collect::<Vec<_>>())
     }
 
     fn best(values: &[f64]) -> f64 {
@@ -276,25 +279,25 @@ mod tests {
 
     #[test]
     fn the_best_or_the_last_report_is_recognized_from_the_first_trial_in_which_they_differ() {
-        let equal_to = |score| Relation::Equal { score: Some(score), factor: 1.0 };
+        let equal_to = |score| ReturnRelation::Equal { score: Some(score), factor: 1.0 };
         assert_eq!(relation(1, Maximize, best), equal_to(RunScore::Best));
         assert_eq!(relation(12, Maximize, |values| f64::from(best(values) as f32)), equal_to(RunScore::Best));
         assert_eq!(relation(12, Maximize, last), equal_to(RunScore::Last));
         // of a loss, the best is the smallest
         assert_eq!(relation(12, Minimize, |values| values[0]), equal_to(RunScore::Best));
-        assert_eq!(relation(0, Maximize, best), Relation::Nothing);
+        assert_eq!(relation(0, Maximize, best), ReturnRelation::Nothing);
     }
 
     #[test]
     fn curves_whose_last_report_is_their_best_leave_it_open() {
-        let rising = Returned::new(&Curve::from_epoch_values(&[0.1, 0.2, 0.3], Maximize), 0.3, Maximize);
-        let relation = Relation::between(&[rising.expect("a finished trial")]);
+        let rising = ReturnedTrial::new(&Curve::from_epoch_values(&[0.1, 0.2, 0.3], Maximize), 0.3, Maximize);
+        let relation = ReturnRelation::between(&[rising.expect("a finished trial")]);
         assert_eq!((relation.score(), relation.allows_stopping()), (None, true));
     }
 
     #[test]
     fn a_factor_is_named_from_three_trials_on() {
-        assert_eq!(relation(2, Maximize, |values| 100.0 * best(values)), Relation::TooFew);
+        assert_eq!(relation(2, Maximize, |values| 100.0 * best(values)), ReturnRelation::TooFew);
         let relation = relation(3, Maximize, |values| 100.0 * best(values));
         assert_eq!(relation.score(), Some(RunScore::Best));
         assert!(relation.to_string().ends_with("the best report is its score, times 100"), "{relation}");
@@ -303,12 +306,12 @@ mod tests {
     #[test]
     fn values_that_are_no_report_but_follow_them_allow_stopping() {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        assert_eq!(relation(4, Maximize, mean), Relation::TooFew);
+        assert_eq!(relation(4, Maximize, mean), ReturnRelation::TooFew);
         assert!(!relation(4, Maximize, mean).allows_stopping());
-        assert!(matches!(relation(5, Maximize, mean), Relation::Together(_)));
+        assert!(matches!(relation(5, Maximize, mean), ReturnRelation::Together(_)));
         // the test accuracy of the best epoch, with noise
         let noisy = |values: &[f64]| best(values) - 0.05 + 0.01 * (values[0] * 1e4).sin();
-        assert_eq!(relation(40, Maximize, noisy), Relation::Together(RunScore::Best));
+        assert_eq!(relation(40, Maximize, noisy), ReturnRelation::Together(RunScore::Best));
     }
 
     #[test]
@@ -319,7 +322,10 @@ mod tests {
             |values: &[f64]| (values[0] * 12345.0).sin(),
         ] {
             let relation = relation(12, Maximize, returned);
-            assert!(matches!(relation, Relation::Apart { .. }) && !relation.allows_stopping(), "{relation}");
+            assert!(
+                matches!(relation, ReturnRelation::Apart { .. }) && !relation.allows_stopping(),
+                "{relation}"
+            );
         }
         // one value for all tells nothing
         assert!(!relation(12, Maximize, |_| 0.5).allows_stopping());
@@ -328,7 +334,7 @@ mod tests {
     #[test]
     fn a_trial_that_diverged_tells_nothing() {
         let lost = Curve::from_epoch_values(&[0.1, f64::NAN], Maximize);
-        assert_eq!(Returned::new(&lost, 0.1, Maximize), None);
-        assert_eq!(Returned::new(&Curve::from_epoch_values(&[0.1], Maximize), f64::NAN, Maximize), None);
+        assert_eq!(ReturnedTrial::new(&lost, 0.1, Maximize), None);
+        assert_eq!(ReturnedTrial::new(&Curve::from_epoch_values(&[0.1], Maximize), f64::NAN, Maximize), None);
     }
 }

@@ -6,10 +6,10 @@ mod open;
 pub use open::SessionError;
 
 use crate::length_watch::{LengthNotice, LengthWatch};
-use crate::record::{Decision, Input, Record, SourcePosition};
-use crate::store::{Memory, Store, StoreError};
+use crate::record::{Decision, Record, SourcePosition, StudyInput};
+use crate::store::{MemoryStore, Store, StoreError};
 use crate::study::Best;
-use crate::study::{Fit, Fitted, Study, Trial, TrialState, WorkerTurn};
+use crate::study::{FittedModel, ModelFit, Study, Trial, TrialState, WorkerTurn};
 use foretell::Configuration;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -20,7 +20,7 @@ const HOPELESS_FAILURES: u64 = 3;
 
 /// A training to start: a new trial, or one that continues.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Start {
+pub struct TrainingStart {
     /// The trial's number, from 0.
     pub trial: u64,
     /// The trial's configuration.
@@ -39,7 +39,7 @@ pub struct Start {
 
 /// The next action of a training.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct TrainingAnswer {
     /// The trial's number.
     pub trial: u64,
     /// Whether the training is to stop.
@@ -51,7 +51,7 @@ pub struct Answer {
     pub decision: Option<Decision>,
 }
 
-impl Answer {
+impl TrainingAnswer {
     fn goes_on(trial: u64) -> Self {
         Self { trial, stop: false, recorded: false, decision: None }
     }
@@ -59,7 +59,7 @@ impl Answer {
 
 /// The end of a training.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum TrainingEnd {
     /// As it should: it was trained as far as asked for, ended by itself, or was stopped.
     Finished,
     /// The training failed, for the given reason.
@@ -101,7 +101,7 @@ pub enum Ending {
 /// assert!(session.best().is_some_and(|best| best.score > 0.5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Session<S: Store = Memory> {
+pub struct Session<S: Store = MemoryStore> {
     study: Study,
     store: S,
     /// The records that the last call stored.
@@ -109,9 +109,9 @@ pub struct Session<S: Store = Memory> {
     /// Trainings that were handed out, and whose end has not been reported.
     running: BTreeSet<u64>,
     /// Starts that are not handed out yet: the trial's stopped training has not ended, or a decision is awaited.
-    starts: VecDeque<Start>,
+    starts: VecDeque<TrainingStart>,
     /// Trials whose decision awaits a model, each with its events meanwhile.
-    held: BTreeMap<u64, VecDeque<Input>>,
+    held: BTreeMap<u64, VecDeque<StudyInput>>,
     /// Trainings that went on past their last step, each with the step that showed it.
     overrun: BTreeMap<u64, u64>,
     /// Whether models are fitted by the caller.
@@ -132,7 +132,7 @@ impl<S: Store> Session<S> {
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored.
-    pub fn ask(&mut self) -> Result<Option<Start>, StoreError> {
+    pub fn ask(&mut self) -> Result<Option<TrainingStart>, StoreError> {
         self.news.clear();
         loop {
             if let Some(trial) = self.first_ready() {
@@ -177,9 +177,9 @@ impl<S: Store> Session<S> {
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored.
-    pub fn moved(&mut self, trial: u64) -> Result<(), StoreError> {
+    pub fn record_worker_change(&mut self, trial: u64) -> Result<(), StoreError> {
         self.news.clear();
-        self.with_study(|study, append| study.moved(trial, append))?;
+        self.with_study(|study, append| study.record_worker_change(trial, append))?;
         self.take_start(trial);
         Ok(())
     }
@@ -249,22 +249,22 @@ impl<S: Store> Session<S> {
         step: u64,
         value: impl Into<Option<f64>>,
         mut metrics: BTreeMap<String, f64>,
-    ) -> Result<Answer, StoreError> {
+    ) -> Result<TrainingAnswer, StoreError> {
         self.news.clear();
         // a fold that the study does not have is a value like any other
         let step = self.study.spec().step_across_folds(step, &mut metrics).unwrap_or(step);
-        let report = Input::Reported { trial, step, value: value.into(), metrics };
+        let report = StudyInput::Reported { trial, step, value: value.into(), metrics };
         if self.has_start(trial) {
             // its stopped training still runs; what that reports is not the promoted trial's
-            return Ok(Answer::goes_on(trial));
+            return Ok(TrainingAnswer::goes_on(trial));
         }
         if let Some(waiting) = self.held.get_mut(&trial) {
             waiting.push_back(report);
-            return Ok(Answer::goes_on(trial));
+            return Ok(TrainingAnswer::goes_on(trial));
         }
         let is_stopped = |trial: &Trial| matches!(trial.state, TrialState::Stopped { .. });
         if !self.running.contains(&trial) && self.study.trial(trial).is_some_and(is_stopped) {
-            return Ok(Answer { stop: true, ..Answer::goes_on(trial) });
+            return Ok(TrainingAnswer { stop: true, ..TrainingAnswer::goes_on(trial) });
         }
         self.take_report(trial, step, &report)
     }
@@ -282,7 +282,7 @@ impl<S: Store> Session<S> {
     ) -> Result<(), StoreError> {
         self.news.clear();
         let step = self.study.spec().step_across_folds(step, &mut metrics).unwrap_or(step);
-        let report = Input::Reported { trial, step, value: value.into(), metrics };
+        let report = StudyInput::Reported { trial, step, value: value.into(), metrics };
         if self.has_start(trial) {
             return Ok(());
         }
@@ -297,7 +297,7 @@ impl<S: Store> Session<S> {
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored; say the same again.
-    pub fn returned(&mut self, trial: u64, value: f64) -> Result<(), StoreError> {
+    pub fn record_returned(&mut self, trial: u64, value: f64) -> Result<(), StoreError> {
         self.news.clear();
         if self.has_start(trial) {
             return Ok(());
@@ -309,7 +309,7 @@ impl<S: Store> Session<S> {
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored; tell the same again.
-    pub fn tell(&mut self, trial: u64, ending: Ending) -> Result<(), StoreError> {
+    pub fn tell(&mut self, trial: u64, ending: TrainingEnd) -> Result<(), StoreError> {
         self.news.clear();
         if self.has_start(trial) {
             self.running.remove(&trial);
@@ -317,10 +317,10 @@ impl<S: Store> Session<S> {
             return Ok(());
         }
         let failure = match ending {
-            Ending::Finished => None,
-            Ending::Failed(why) => Some(why),
+            TrainingEnd::Finished => None,
+            TrainingEnd::Failed(why) => Some(why),
         };
-        let ended = Input::Ended { trial, failure };
+        let ended = StudyInput::Ended { trial, failure };
         if let Some(waiting) = self.held.get_mut(&trial) {
             // the end waits behind the reports, because in the log it must come after the decisions on them
             waiting.push_back(ended);
@@ -403,7 +403,7 @@ impl<S: Store> Session<S> {
     }
 
     /// The next model to fit, one at a time: [`Fit::run`] it, and give it [back](Self::fitted).
-    pub fn next_fit(&mut self) -> Option<Fit> {
+    pub fn next_fit(&mut self) -> Option<ModelFit> {
         if self.fitting {
             return None;
         }
@@ -417,8 +417,8 @@ impl<S: Store> Session<S> {
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored. [`settle`](Self::settle) tries again.
-    pub fn fitted(&mut self, fitted: Fitted) -> Result<Vec<Answer>, StoreError> {
-        self.study.fitted(fitted);
+    pub fn accept_fit(&mut self, fitted: FittedModel) -> Result<Vec<TrainingAnswer>, StoreError> {
+        self.study.accept_fit(fitted);
         self.fitting = false;
         self.settle()
     }
@@ -427,7 +427,7 @@ impl<S: Store> Session<S> {
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored.
-    pub fn settle(&mut self) -> Result<Vec<Answer>, StoreError> {
+    pub fn settle(&mut self) -> Result<Vec<TrainingAnswer>, StoreError> {
         self.news.clear();
         let mut answers = Vec::new();
         for trial in self.held.keys().copied().collect::<Vec<_>>() {
@@ -450,16 +450,16 @@ impl<S: Store> Session<S> {
     fn take_held_events(
         &mut self,
         trial: u64,
-        mut waiting: VecDeque<Input>,
-        answers: &mut Vec<Answer>,
+        mut waiting: VecDeque<StudyInput>,
+        answers: &mut Vec<TrainingAnswer>,
     ) -> Result<(), StoreError> {
         while let Some(input) = waiting.pop_front() {
             let taken = match &input {
-                Input::Ended { .. } => self.take_end(trial, input.clone()),
-                Input::Reported { step, .. } => {
+                StudyInput::Ended { .. } => self.take_end(trial, input.clone()),
+                StudyInput::Reported { step, .. } => {
                     self.take_report(trial, *step, &input).map(|answer| answers.push(answer))
                 }
-                Input::WorkerIdle => Ok(()),
+                StudyInput::WorkerIdle => Ok(()),
             };
             if let Err(error) = taken {
                 // the event is put back, so that nothing is lost: the next call tries it again
@@ -508,7 +508,7 @@ impl<S: Store> Session<S> {
                 self.notices.push(LengthNotice { text, is_warning: false });
             }
             Record::Completed { trial } if !spec.is_open_ended => {
-                let length = self.study.trial(trial).map_or(0, Trial::trained);
+                let length = self.study.trial(trial).map_or(0, Trial::trained_epochs);
                 let mismatch = self.lengths.check_completed(spec.max_resource, spec.burn_in, length);
                 self.notices.extend(mismatch.map(LengthNotice::from));
             }
@@ -516,18 +516,23 @@ impl<S: Store> Session<S> {
         }
     }
 
-    fn take_report(&mut self, trial: u64, step: u64, report: &Input) -> Result<Answer, StoreError> {
+    fn take_report(
+        &mut self,
+        trial: u64,
+        step: u64,
+        report: &StudyInput,
+    ) -> Result<TrainingAnswer, StoreError> {
         self.record(trial, step, report)?;
         let is_own = |record: &Record| matches!(record, Record::Reported { trial: of, step: there, .. } if (*of, *there) == (trial, step));
         // the same call may also store a start that failed before, so not every record is this report's
         let recorded = self.news.iter().any(is_own);
-        let answer = if self.is_held(trial) { Answer::goes_on(trial) } else { self.decide(trial)? };
+        let answer = if self.is_held(trial) { TrainingAnswer::goes_on(trial) } else { self.decide(trial)? };
         let is_over = self.study.trial(trial).is_some_and(|trial| step > trial.until);
-        Ok(Answer { stop: answer.stop || is_over, recorded, ..answer })
+        Ok(TrainingAnswer { stop: answer.stop || is_over, recorded, ..answer })
     }
 
     /// Records a report, and notes whether it is past the step that the training was to train to.
-    fn record(&mut self, trial: u64, step: u64, report: &Input) -> Result<(), StoreError> {
+    fn record(&mut self, trial: u64, step: u64, report: &StudyInput) -> Result<(), StoreError> {
         self.watch_length(trial, step);
         self.with_study(|study, append| study.take_report(report, append))?;
         if self.study.trial(trial).is_some_and(|trial| step > trial.until) {
@@ -536,12 +541,12 @@ impl<S: Store> Session<S> {
         Ok(())
     }
 
-    fn take_end(&mut self, trial: u64, ended: Input) -> Result<(), StoreError> {
+    fn take_end(&mut self, trial: u64, ended: StudyInput) -> Result<(), StoreError> {
         let reported = self.study.trial(trial).is_some_and(Trial::has_reported);
         let ended = match ended {
             // a program was stopped because it went on, and not because anything went wrong
             _ if reported && self.overrun.contains_key(&trial) && !self.study.spec().workload.is_empty() => {
-                Input::Ended { trial, failure: None }
+                StudyInput::Ended { trial, failure: None }
             }
             ended => ended,
         };
@@ -552,10 +557,10 @@ impl<S: Store> Session<S> {
     }
 
     /// Decides on `trial`; one that runs no more is to stop.
-    fn decide(&mut self, trial: u64) -> Result<Answer, StoreError> {
+    fn decide(&mut self, trial: u64) -> Result<TrainingAnswer, StoreError> {
         let before = self.news.len();
         self.with_study(|study, append| study.decide(trial, append))?;
-        Ok(self.decided(trial, self.decision_since(before, trial)))
+        Ok(self.answer_for_decision(trial, self.decision_since(before, trial)))
     }
 
     /// The decision about `trial` that was recorded after the first `before` records of this call.
@@ -567,12 +572,12 @@ impl<S: Store> Session<S> {
     }
 
     /// The answer after a `decision` about `trial`.
-    fn decided(&mut self, trial: u64, decision: Option<Decision>) -> Answer {
+    fn answer_for_decision(&mut self, trial: u64, decision: Option<Decision>) -> TrainingAnswer {
         let stop = self.study.trial(trial).is_some_and(|trial| !trial.is_open());
         if stop {
             self.starts.retain(|start| start.trial != trial);
         }
-        Answer { trial, stop, recorded: decision.is_some(), decision }
+        TrainingAnswer { trial, stop, recorded: decision.is_some(), decision }
     }
 
     /// Decides on `trial`, unless that awaits a model: then the trial is held, and the answer is yes.
@@ -603,7 +608,7 @@ impl<S: Store> Session<S> {
         trials.find(|trial| !self.running.contains(trial) && !self.held.contains_key(trial))
     }
 
-    fn take_start(&mut self, trial: u64) -> Option<Start> {
+    fn take_start(&mut self, trial: u64) -> Option<TrainingStart> {
         let place = self.starts.iter().position(|start| start.trial == trial)?;
         self.starts.remove(place)
     }
@@ -628,7 +633,15 @@ impl<S: Store> Session<S> {
                 let known = self.study.trial(trial);
                 let reported = known.filter(|known| known.has_reported()).map(|known| known.step);
                 let read = known.and_then(|known| known.read);
-                self.starts.push_back(Start { trial, configuration, seed, from, until, reported, read });
+                self.starts.push_back(TrainingStart {
+                    trial,
+                    configuration,
+                    seed,
+                    from,
+                    until,
+                    reported,
+                    read,
+                });
             }
         }
         called

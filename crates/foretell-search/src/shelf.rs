@@ -1,6 +1,6 @@
 //! The entries of a catalogue of one kind.
 
-use crate::part::{Named, Part, PartError};
+use crate::part::{NamedSettings, PartError, StudyPart};
 use foretell::MISSING_PAPER_CRATE;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -73,7 +73,11 @@ impl<T: ?Sized> PartShelf<T> {
 
     /// `named`, made; the settings that it leaves open are those of the same name among the `fields` of a request. An entry with one
     /// setting may be given the bare value.
-    pub(crate) fn part(&self, named: &Named, fields: &Map<String, Value>) -> Result<Part<T>, PartError> {
+    pub(crate) fn part(
+        &self,
+        named: &NamedSettings,
+        fields: &Map<String, Value>,
+    ) -> Result<StudyPart<T>, PartError> {
         let entry = self.entries.iter().find(|entry| entry.name == named.name);
         let entry = entry.ok_or_else(|| self.unknown_name_error(&named.name))?;
         let mut given = named.settings.clone();
@@ -91,13 +95,13 @@ impl<T: ?Sized> PartShelf<T> {
         }
         let (made, settings) = (entry.make)(&given)
             .map_err(|why| PartError::new(self.field, format!("{}: {why}", named.name)))?;
-        Ok(Part::new(Named { name: named.name.clone(), settings }, made))
+        Ok(StudyPart::new(NamedSettings { name: named.name.clone(), settings }, made))
     }
 
     /// Makes `part`, if only its description was read.
-    pub(crate) fn remake_part(&self, part: &mut Part<T>) -> Result<(), PartError> {
-        if part.made().is_none() {
-            *part = self.part(part.named(), &Map::new())?;
+    pub(crate) fn remake_part(&self, part: &mut StudyPart<T>) -> Result<(), PartError> {
+        if part.implementation().is_none() {
+            *part = self.part(part.named_settings(), &Map::new())?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The space that a study searches: named parameters, or a space of a catalogue.
 
 use crate::parameter_space::ParameterSpace;
-use crate::part::Part;
+use crate::part::StudyPart;
 use foretell::{Configuration, Scale};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub enum Space {
     Parameters(ParameterSpace),
     /// One of a [`Catalogue`](crate::Catalogue).
     #[serde(untagged)]
-    Own(Part<dyn SearchSpace>),
+    Own(StudyPart<dyn SearchSpace>),
 }
 
 /// A space of another crate. Its trials are configurations.
@@ -30,7 +30,7 @@ pub trait SearchSpace: Send + Sync {
     fn names(&self) -> Vec<&str>;
 
     /// The names whose values are chosen. The other values are computed from them.
-    fn searched(&self) -> Vec<&str> {
+    fn searched_names(&self) -> Vec<&str> {
         self.names()
     }
 
@@ -82,7 +82,7 @@ impl Space {
     fn made(&self) -> Option<&dyn SearchSpace> {
         match self {
             Self::Parameters(_) => None,
-            Self::Own(part) => part.made().map(|space| &**space),
+            Self::Own(part) => part.implementation().map(|space| &**space),
         }
     }
 
@@ -95,8 +95,8 @@ impl Space {
     }
 
     /// The names whose values are chosen: see [`SearchSpace::searched`].
-    pub fn searched(&self) -> Vec<&str> {
-        self.made().map_or_else(|| self.names(), SearchSpace::searched)
+    pub fn searched_names(&self) -> Vec<&str> {
+        self.made().map_or_else(|| self.names(), SearchSpace::searched_names)
     }
 
     /// The values that are known before a trial is trained: see [`SearchSpace::known_names`].
@@ -107,7 +107,7 @@ impl Space {
     /// The number called `name` that is known of `configuration` before it is trained.
     pub(crate) fn known_value(&self, configuration: &Configuration, name: &str) -> Option<f64> {
         match configuration.get(name) {
-            Some(value) => value.number(),
+            Some(value) => value.as_number(),
             None => self.made()?.known_value(configuration, name),
         }
     }
@@ -123,17 +123,17 @@ impl Space {
     /// Whether `configuration` is one of it.
     pub fn contains(&self, configuration: &Configuration) -> bool {
         match self {
-            Self::Parameters(space) => space.check(configuration).is_ok(),
+            Self::Parameters(space) => space.check_configuration(configuration).is_ok(),
             Self::Own(_) => self.made().is_none_or(|space| space.check(configuration).is_ok()),
         }
     }
 
     /// The values of `configuration` as a program is given them: see [`ParameterSpace::written`].
-    pub fn written(&self, configuration: &Configuration) -> serde_json::Map<String, Json> {
+    pub fn program_values(&self, configuration: &Configuration) -> serde_json::Map<String, Json> {
         match self {
-            Self::Parameters(space) => space.written(configuration),
+            Self::Parameters(space) => space.program_values(configuration),
             // texts and counts
-            Self::Own(_) => ParameterSpace::any().written(configuration),
+            Self::Own(_) => ParameterSpace::any().program_values(configuration),
         }
     }
 

@@ -19,11 +19,11 @@ pub trait Store {
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read; also for single records.
-    fn read_from(&self, first: u64) -> Result<Records<'_>, StoreError>;
+    fn read_from(&self, first: u64) -> Result<RecordIterator<'_>, StoreError>;
 }
 
 /// An iterator over records.
-pub type Records<'a> = Box<dyn Iterator<Item = Result<Record, StoreError>> + 'a>;
+pub type RecordIterator<'a> = Box<dyn Iterator<Item = Result<Record, StoreError>> + 'a>;
 
 /// The store's error when appending or reading.
 #[derive(Debug)]
@@ -53,37 +53,37 @@ impl<S: Store + ?Sized> Store for Box<S> {
         (**self).append(record)
     }
 
-    fn read_from(&self, first: u64) -> Result<Records<'_>, StoreError> {
+    fn read_from(&self, first: u64) -> Result<RecordIterator<'_>, StoreError> {
         (**self).read_from(first)
     }
 }
 
 /// A store in memory, for tests, simulations and studies that end with the process.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Memory {
+pub struct MemoryStore {
     records: Vec<Record>,
 }
 
-impl Memory {
+impl MemoryStore {
     /// The records, in order.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 }
 
-impl From<Vec<Record>> for Memory {
+impl From<Vec<Record>> for MemoryStore {
     fn from(records: Vec<Record>) -> Self {
         Self { records }
     }
 }
 
-impl Store for Memory {
+impl Store for MemoryStore {
     fn append(&mut self, record: &Record) -> Result<(), StoreError> {
         self.records.push(record.clone());
         Ok(())
     }
 
-    fn read_from(&self, first: u64) -> Result<Records<'_>, StoreError> {
+    fn read_from(&self, first: u64) -> Result<RecordIterator<'_>, StoreError> {
         let first = usize::try_from(first).unwrap_or(usize::MAX);
         Ok(Box::new(self.records.iter().skip(first).cloned().map(Ok)))
     }

@@ -1,6 +1,6 @@
 //! The summary of a study: the best trial, the epochs spent and saved by stopping, and the cost of stopping.
 
-use crate::lengths::Lengths;
+use crate::lengths::CompletedLengths;
 use crate::record::{Reason, RecordedForecast, better};
 use crate::saving::Saving;
 use crate::stopping::EarlierStudy;
@@ -70,7 +70,7 @@ pub struct StoppedTrial {
 
 /// The results of watching without stopping.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Shadow {
+pub struct ShadowSummary {
     /// Epochs that stopping would have spent.
     pub spent_if_stopped: u64,
     /// `without_stopping` over that; a trial that diverged counts on both sides up to there.
@@ -85,7 +85,7 @@ pub struct Shadow {
 
 /// The results of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
+pub struct StudySummary {
     /// The better direction.
     pub direction: Direction,
     /// The best trial that was trained to its end; where the best value counts, of all that run no more.
@@ -105,18 +105,18 @@ pub struct Summary {
     pub audit: Option<StoppingAudit>,
     /// The findings of watching, in a study that only watches.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub shadow: Option<Shadow>,
+    pub shadow: Option<ShadowSummary>,
     /// The earlier studies that its stop rule learns from, with whether each counts by now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lessons: Vec<EarlierStudy>,
 }
 
-impl Summary {
+impl StudySummary {
     /// The summary of `study` as it stands.
     pub fn new(study: &Study) -> Self {
         let spec = study.spec();
         let trials = study.trials();
-        let lengths = Lengths::of_trials(trials);
+        let lengths = CompletedLengths::of_trials(trials);
         let epochs = Spent {
             ended_early: lengths.early(),
             spent: trials.iter().map(Trial::cost).sum(),
@@ -159,7 +159,7 @@ fn best(study: &Study, counts: impl Fn(&Trial) -> bool) -> Option<Best> {
     let (trials, spec) = (study.trials(), study.spec());
     let mut best: Option<(usize, f64)> = None;
     for (index, trial) in trials.iter().enumerate().filter(|(_, t)| counts(t)) {
-        if let Some(value) = trial.achieved(spec)
+        if let Some(value) = trial.achieved_result(spec)
             && best.is_none_or(|(_, leader)| better(spec.direction, value, leader))
         {
             best = Some((index, value));
@@ -191,7 +191,7 @@ fn stopped_trial(index: usize, trial: &Trial) -> Option<StoppedTrial> {
     })
 }
 
-fn shadow(study: &Study, stopped: &[StoppedTrial]) -> Shadow {
+fn shadow(study: &Study, stopped: &[StoppedTrial]) -> ShadowSummary {
     let (trials, direction) = (study.trials(), study.spec().direction);
     let cost =
         |trial: &Trial| trial.cost_at(trial.shadow.as_ref().map_or(trial.step, |decision| decision.step));
@@ -203,14 +203,14 @@ fn shadow(study: &Study, stopped: &[StoppedTrial]) -> Shadow {
     let all = best(study, |_| true);
     let survivors = best(study, |t| t.shadow.is_none());
     let regret = match (&all, &survivors) {
-        (Some(all), Some(left)) => direction.score(all.score) - direction.score(left.score),
+        (Some(all), Some(left)) => direction.to_score(all.score) - direction.to_score(left.score),
         _ => 0.0,
     };
     // a rule that compares with a median knows no incumbent to beat; losing the best is wrong all the same
     let is_best = |s: &StoppedTrial| all.as_ref().is_some_and(|best| best.trial == s.trial);
     let beats = |s: &StoppedTrial| s.truth.zip(s.incumbent).is_some_and(|(t, i)| better(direction, t, i));
     let is_wrong = |s: &&StoppedTrial| is_best(s) || beats(s);
-    Shadow {
+    ShadowSummary {
         spent_if_stopped: saving.spent,
         speedup_if_stopped: saving.times(),
         best_survived: all.as_ref().map(|b| b.trial) == survivors.as_ref().map(|b| b.trial),

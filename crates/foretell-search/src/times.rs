@@ -1,6 +1,6 @@
 //! The times that trainings took, by a study's log. They never decide anything.
 
-use crate::lengths::Lengths;
+use crate::lengths::CompletedLengths;
 use crate::record::Record;
 use crate::resource::known_resource;
 use crate::study::{Study, Trial};
@@ -31,20 +31,20 @@ impl RecordTime {
 
 /// The durations of a study and its trials, record by record.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Times {
+pub struct StudyTimes {
     last: Option<RecordTime>,
     elapsed: u64,
     trials: BTreeMap<u64, TrialTime>,
     /// Milliseconds from start or report to report, and how many such pauses.
     pauses: (u64, u64),
-    totals: Totals,
+    totals: TimeTotals,
     /// The trials that run.
     running: BTreeSet<u64>,
 }
 
 /// Sums over all trials, kept in step with them: how long a search will take is asked for at each record.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Totals {
+struct TimeTotals {
     /// Milliseconds of training.
     spent: u64,
     /// Those of trials that run.
@@ -72,19 +72,19 @@ impl EpochPace {
     }
 
     /// `self` with the numbers of `other`, each changed by `change`.
-    fn combined(self, other: Self, change: fn(u64, u64) -> u64) -> Self {
+    fn combine_with(self, other: Self, change: fn(u64, u64) -> u64) -> Self {
         let both = |a: (u64, u64), b: (u64, u64)| (change(a.0, b.0), change(a.1, b.1));
         Self { first: both(self.first, other.first), later: both(self.later, other.later) }
     }
 }
 
-impl Totals {
+impl TimeTotals {
     fn add(&mut self, time: &TrialTime) {
         let (running, ended) = time.parts();
         self.spent += time.spent;
         self.running += running;
         self.ended = (self.ended.0 + ended.0, self.ended.1 + ended.1);
-        self.pace = self.pace.combined(time.pace, |a, b| a + b);
+        self.pace = self.pace.combine_with(time.pace, |a, b| a + b);
     }
 
     fn remove(&mut self, time: &TrialTime) {
@@ -92,7 +92,7 @@ impl Totals {
         self.spent -= time.spent;
         self.running -= running;
         self.ended = (self.ended.0 - ended.0, self.ended.1 - ended.1);
-        self.pace = self.pace.combined(time.pace, |a, b| a - b);
+        self.pace = self.pace.combine_with(time.pace, |a, b| a - b);
     }
 }
 
@@ -127,7 +127,7 @@ pub struct StudyTiming {
     pub left_seconds: Option<f64>,
 }
 
-impl Times {
+impl StudyTimes {
     /// Takes in the next record, written at `when`; a log of earlier versions does not record it.
     pub fn see(&mut self, record: &Record, when: Option<RecordTime>) {
         let Some(now) = when else { return };
@@ -160,7 +160,7 @@ impl Times {
             }
             _ => {}
         }
-        if let Some(trial) = record.ends().filter(|trial| self.trials.contains_key(trial)) {
+        if let Some(trial) = record.ended_trial().filter(|trial| self.trials.contains_key(trial)) {
             self.change(trial, |time| {
                 time.pass(now);
                 time.since = None;
@@ -185,7 +185,7 @@ impl Times {
     }
 
     /// While the search ran so far, in milliseconds.
-    pub fn elapsed(&self) -> u64 {
+    pub fn elapsed_millis(&self) -> u64 {
         self.elapsed
     }
 
@@ -206,7 +206,7 @@ impl Times {
         Some(StudyTiming {
             elapsed_seconds: seconds(self.elapsed as f64),
             training_seconds: seconds(self.totals.spent as f64),
-            saved_seconds: seconds(self.saved(study)),
+            saved_seconds: seconds(self.saved_millis(study)),
             left_seconds: self.left_seconds(study),
         })
     }
@@ -214,12 +214,12 @@ impl Times {
     /// The time that `study` will still take, in seconds: see [`StudyTiming::left_seconds`]. O(1), other than [`timing`](Self::timing).
     pub fn left_seconds(&self, study: &Study) -> Option<f64> {
         self.last?;
-        self.left(study).map(seconds)
+        self.remaining_millis(study).map(seconds)
     }
 
     /// Milliseconds of training that stopping has saved.
-    fn saved(&self, study: &Study) -> f64 {
-        let lengths = Lengths::of_trials(study.trials());
+    fn saved_millis(&self, study: &Study) -> f64 {
+        let lengths = CompletedLengths::of_trials(study.trials());
         let saved = |(number, trial): (usize, &Trial)| {
             let epochs = lengths.cost(trial).saturating_sub(trial.cost()) as f64;
             // one that was stopped at its first report shows how long a start and an epoch take together, the others an epoch alone
@@ -231,7 +231,7 @@ impl Times {
     }
 
     /// Milliseconds until the study ends, where each trial takes as long as those that ended have, as many at a time.
-    fn left(&self, study: &Study) -> Option<f64> {
+    fn remaining_millis(&self, study: &Study) -> Option<f64> {
         let training = self.totals.spent as f64;
         let (spec, trials) = (study.spec(), study.progress().trials);
         if study.is_done() {
@@ -243,7 +243,7 @@ impl Times {
             let left = budget.saturating_sub(spent) as f64;
             return (spent > 0 && self.elapsed > 0).then(|| left * training / spent as f64 / at_a_time);
         }
-        let Totals { ended: (sum, count), .. } = self.totals;
+        let TimeTotals { ended: (sum, count), .. } = self.totals;
         if !spec.schedule.is_full() || count == 0 || self.elapsed == 0 {
             return None;
         }
@@ -251,7 +251,7 @@ impl Times {
         let running: Vec<f64> =
             self.running.iter().map(|&trial| self.remaining_trial_millis(trial, each, study)).collect();
         let open = running.len() as u64;
-        let new = spec.trials.saturating_sub(trials.ended()).saturating_sub(open) as f64;
+        let new = spec.trials.saturating_sub(trials.ended_count()).saturating_sub(open) as f64;
         let longest = running.iter().copied().fold(0.0, f64::max);
         let left = (each * new + running.iter().sum::<f64>()) / at_a_time;
         Some(left.max(longest))
@@ -270,7 +270,8 @@ impl Times {
         if left > 0.0 {
             left
         } else {
-            let left = known_resource(known.until).map_or(0, |until| until.saturating_sub(known.trained()));
+            let left =
+                known_resource(known.until).map_or(0, |until| until.saturating_sub(known.trained_epochs()));
             (own * left as f64 - since).max(0.0)
         }
     }
@@ -303,7 +304,7 @@ impl TrialTime {
 
 #[cfg(test)]
 mod tests {
-    use super::{RecordTime, Times};
+    use super::{RecordTime, StudyTimes};
     use crate::{Decision, ParameterSpace, Reason, Record, Space, Study, StudySpec};
     use foretell::{Action, Configuration, Direction, Value};
 
@@ -362,7 +363,7 @@ mod tests {
 
     #[test]
     fn pauses_do_not_count_and_each_trial_saves_at_its_own_pace() {
-        let mut times = Times::default();
+        let mut times = StudyTimes::default();
         let all = records();
         all.iter()
             .for_each(|(record, run, time)| times.see(record, Some(RecordTime { run: *run, time: *time })));
@@ -377,7 +378,7 @@ mod tests {
         // 1 second before each of 4 and 10 reports
         assert_eq!(times.pauses(), (14_000, 14));
         // the totals that are kept are those of the trials
-        let mut summed = super::Totals::default();
+        let mut summed = super::TimeTotals::default();
         times.trials.values().for_each(|time| summed.add(time));
         assert_eq!(times.totals, summed);
         assert_eq!((summed.spent, summed.running, summed.ended), (14_000, 0, (14_000, 2)));
@@ -387,7 +388,7 @@ mod tests {
 
     #[test]
     fn reports_that_are_recorded_together_at_first_show_no_pace() {
-        let mut times = Times::default();
+        let mut times = StudyTimes::default();
         let start = |trial| Record::Started {
             trial,
             configuration: Configuration::from([("lr".to_owned(), Value::Number(0.1))]),
@@ -417,7 +418,7 @@ mod tests {
 
     #[test]
     fn a_running_trial_that_is_slower_than_the_finished_ones_takes_its_own_time() {
-        let mut times = Times::default();
+        let mut times = StudyTimes::default();
         let mut records = records();
         // the next one takes 20 seconds an epoch, and has trained 3 of 10
         let configuration = Configuration::from([("lr".to_owned(), Value::Number(0.5))]);
@@ -441,13 +442,13 @@ mod tests {
         let all = records();
         let plain: Vec<Record> = all.iter().map(|(record, ..)| record.clone()).collect();
         let study = Study::resume(spec(), &plain).expect("a study");
-        let mut none = Times::default();
+        let mut none = StudyTimes::default();
         all.iter().for_each(|(record, ..)| none.see(record, None));
         assert_eq!(none.timing(&study), None);
-        let mut back = Times::default();
+        let mut back = StudyTimes::default();
         all.iter().for_each(|(record, _, time)| {
             back.see(record, Some(RecordTime { run: 1, time: 9_000_000 - time }))
         });
-        assert_eq!(back.elapsed(), 0);
+        assert_eq!(back.elapsed_millis(), 0);
     }
 }

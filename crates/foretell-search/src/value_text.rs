@@ -64,7 +64,7 @@ pub(crate) fn without_quotes(text: &str) -> Option<&str> {
 }
 
 /// An option as a list of options has it: in quotes if it would be read as something else without.
-pub(crate) fn quoted(option: &Value, are_texts: bool) -> String {
+pub(crate) fn quote_option(option: &Value, are_texts: bool) -> String {
     let text = option.to_string();
     let is_whole = [" if ", " and ", " or "].iter().all(|word| split_unquoted(&text, word).len() == 1);
     let is_plain = is_whole

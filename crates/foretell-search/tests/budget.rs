@@ -2,8 +2,8 @@
 
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
-    AshaRule, Ending, Input, ParameterSpace, Parts, Policy, Reason, Record, Schedule, Session, Space, Start,
-    Study, StudyError, StudySpec, Trial, TrialState,
+    AshaRule, ParameterSpace, Reason, Record, Schedule, Session, Space, StopPolicy, Study, StudyError,
+    StudyInput, StudyParts, StudySpec, TrainingEnd, TrainingStart, Trial, TrialState,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,24 +11,25 @@ fn space() -> Space {
     Space::Parameters(ParameterSpace::parse(&["x=float:0:1", "o=choice:a,b", "m=float:0:1 if o=a"]).unwrap())
 }
 
-fn spec(policy: Policy) -> StudySpec {
+fn spec(policy: StopPolicy) -> StudySpec {
     StudySpec { max_resource: 9, trials: 30, policy, ..StudySpec::new(space(), "score", Direction::Maximize) }
 }
 
-fn report(trial: u64, step: u64, value: f64) -> Input {
-    Input::Reported { trial, step, value: Some(value), metrics: BTreeMap::new() }
+fn report(trial: u64, step: u64, value: f64) -> StudyInput {
+    StudyInput::Reported { trial, step, value: Some(value), metrics: BTreeMap::new() }
 }
 
 /// Runs a study to its end with one worker; trial n reports `score(n)` at every step.
 fn drive(study: &mut Study, score: impl Fn(u64) -> f64) {
-    while let Some(&Record::Started { trial, from, until, .. }) = study.step(&Input::WorkerIdle).first() {
+    while let Some(&Record::Started { trial, from, until, .. }) = study.step(&StudyInput::WorkerIdle).first()
+    {
         for step in from + 1..=until {
             study.step(&report(trial, step, score(trial)));
             if !study.is_running(trial) {
                 break;
             }
         }
-        study.step(&Input::Ended { trial, failure: None });
+        study.step(&StudyInput::Ended { trial, failure: None });
     }
 }
 
@@ -37,7 +38,8 @@ const PAUSING: Schedule = Schedule::Asha { eta: 3, rungs: Some(2) };
 
 #[test]
 fn a_budget_is_spent_but_for_less_than_one_job_and_never_exceeded() {
-    for (schedule, policy) in [(PAUSING, Policy::none()), (Schedule::Full, Policy::from(AshaRule { eta: 3 }))]
+    for (schedule, policy) in
+        [(PAUSING, StopPolicy::none()), (Schedule::Full, StopPolicy::from(AshaRule { eta: 3 }))]
     {
         for budget in [9, 50, 200] {
             let spec =
@@ -53,14 +55,16 @@ fn a_budget_is_spent_but_for_less_than_one_job_and_never_exceeded() {
 
 #[test]
 fn no_epoch_is_trained_twice_where_checkpoints_are_kept() {
-    let spec = StudySpec { schedule: PAUSING, budget_epochs: Some(300), trials: 300, ..spec(Policy::none()) };
+    let spec =
+        StudySpec { schedule: PAUSING, budget_epochs: Some(300), trials: 300, ..spec(StopPolicy::none()) };
     let (mut study, mut trained) = (Study::new(spec).unwrap(), BTreeSet::new());
-    while let Some(&Record::Started { trial, from, until, .. }) = study.step(&Input::WorkerIdle).first() {
+    while let Some(&Record::Started { trial, from, until, .. }) = study.step(&StudyInput::WorkerIdle).first()
+    {
         for step in from + 1..=until {
             assert!(trained.insert((trial, step)), "epoch {step} of trial {trial}");
             study.step(&report(trial, step, ((trial * 7) % 11) as f64));
         }
-        study.step(&Input::Ended { trial, failure: None });
+        study.step(&StudyInput::Ended { trial, failure: None });
     }
     assert_eq!(trained.len() as u64, study.progress().spent);
     assert!(
@@ -71,18 +75,24 @@ fn no_epoch_is_trained_twice_where_checkpoints_are_kept() {
 
 #[test]
 fn a_running_job_is_paid_for_before_another_starts_and_a_stopped_one_gives_back() {
-    let spec = StudySpec { budget_epochs: Some(18), ..spec(Policy::none()) };
+    let spec = StudySpec { budget_epochs: Some(18), ..spec(StopPolicy::none()) };
     let mut study = Study::new(spec).unwrap();
-    assert_eq!([study.step(&Input::WorkerIdle).len(), study.step(&Input::WorkerIdle).len()], [1, 1]);
-    assert!(study.step(&Input::WorkerIdle).is_empty() && !study.is_done(), "eighteen epochs are promised");
+    assert_eq!(
+        [study.step(&StudyInput::WorkerIdle).len(), study.step(&StudyInput::WorkerIdle).len()],
+        [1, 1]
+    );
+    assert!(
+        study.step(&StudyInput::WorkerIdle).is_empty() && !study.is_done(),
+        "eighteen epochs are promised"
+    );
     study.step(&report(0, 1, 0.5));
-    study.step(&Input::Ended { trial: 0, failure: Some("out of memory".to_owned()) });
-    assert!(study.step(&Input::WorkerIdle).is_empty(), "8 epochs are left, a trial takes 9");
+    study.step(&StudyInput::Ended { trial: 0, failure: Some("out of memory".to_owned()) });
+    assert!(study.step(&StudyInput::WorkerIdle).is_empty(), "8 epochs are left, a trial takes 9");
 }
 
 #[test]
 fn at_each_rung_only_the_best_third_goes_on_and_nobody_is_paused() {
-    let mut study = Study::new(spec(Policy::from(AshaRule { eta: 3 }))).unwrap();
+    let mut study = Study::new(spec(StopPolicy::from(AshaRule { eta: 3 }))).unwrap();
     // trial n is better than all before it, but for every other one
     drive(&mut study, |trial| if trial % 2 == 0 { trial as f64 } else { -(trial as f64) });
     for (number, trial) in study.trials().iter().enumerate() {
@@ -101,8 +111,11 @@ fn at_each_rung_only_the_best_third_goes_on_and_nobody_is_paused() {
 #[test]
 fn queued_configurations_are_the_first_trials_and_must_be_in_the_space() {
     let space = ParameterSpace::parse(&["x=float:0:1", "o=choice:a,b", "m=float:0:1 if o=a"]).unwrap();
-    let queue = vec![space.read("x=0.25,o=a,m=1").unwrap(), space.read("x=0.5, o=b").unwrap()];
-    let queued = StudySpec { queue: queue.clone(), ..spec(Policy::none()) };
+    let queue = vec![
+        space.read_configuration("x=0.25,o=a,m=1").unwrap(),
+        space.read_configuration("x=0.5, o=b").unwrap(),
+    ];
+    let queued = StudySpec { queue: queue.clone(), ..spec(StopPolicy::none()) };
     let mut study = Study::new(queued.clone()).unwrap();
     drive(&mut study, |_| 0.5);
     let first: Vec<Configuration> =
@@ -111,20 +124,21 @@ fn queued_configurations_are_the_first_trials_and_must_be_in_the_space() {
     assert!(study.trials()[2].configuration["x"] != Value::Number(0.5));
     let text = serde_json::to_string(&queued).unwrap();
     assert_eq!(serde_json::from_str::<StudySpec>(&text).unwrap(), queued);
-    assert_ne!(queued.identity(), spec(Policy::none()).identity());
+    assert_ne!(queued.identity(), spec(StopPolicy::none()).identity());
     let outside = vec![Configuration::from([("x".to_owned(), Value::Number(7.0))])];
     assert!(matches!(
-        Study::new(StudySpec { queue: outside, ..spec(Policy::none()) }),
+        Study::new(StudySpec { queue: outside, ..spec(StopPolicy::none()) }),
         Err(StudyError::Queue(_))
     ));
 }
 
 #[test]
 fn the_first_paused_trial_that_begins_anew_counts_twice_and_no_trial_is_paused_from_then_on() {
-    let spec = StudySpec { schedule: PAUSING, budget_epochs: Some(90), trials: 90, ..spec(Policy::none()) };
+    let spec =
+        StudySpec { schedule: PAUSING, budget_epochs: Some(90), trials: 90, ..spec(StopPolicy::none()) };
     let mut session = Session::new(spec.clone()).unwrap();
     let (mut printed, mut anew) = (0, Vec::new());
-    while let Some(Start { trial, from, until, .. }) = session.ask().unwrap() {
+    while let Some(TrainingStart { trial, from, until, .. }) = session.ask().unwrap() {
         if from > 0 {
             anew.push(trial);
             session.began_after(trial, 0).unwrap();
@@ -136,7 +150,7 @@ fn the_first_paused_trial_that_begins_anew_counts_twice_and_no_trial_is_paused_f
                 break;
             }
         }
-        session.tell(trial, Ending::Finished).unwrap();
+        session.tell(trial, TrainingEnd::Finished).unwrap();
     }
     let study = session.study();
     assert_eq!(anew.len(), 1, "no other trial is paused");
@@ -147,7 +161,7 @@ fn the_first_paused_trial_that_begins_anew_counts_twice_and_no_trial_is_paused_f
     let below_rung =
         |trial: &Trial| matches!(trial.state, TrialState::Stopped { reason: Reason::BelowRung, .. });
     assert!(later.iter().any(below_rung) && !later.iter().any(|trial| trial.earlier_jobs > 0));
-    let mut again = Session::open(spec, Parts::default(), session.store().clone()).unwrap();
+    let mut again = Session::open(spec, StudyParts::default(), session.store().clone()).unwrap();
     assert!(again.ask().unwrap().is_none());
     assert_eq!(again.study().progress(), study.progress());
     assert!(again.is_done() && !again.study().keeps_checkpoints());
@@ -155,7 +169,7 @@ fn the_first_paused_trial_that_begins_anew_counts_twice_and_no_trial_is_paused_f
 
 #[test]
 fn an_interrupted_trial_counts_the_epochs_that_it_trains_again_and_goes_on_pausing() {
-    let mut session = Session::new(StudySpec { schedule: PAUSING, ..spec(Policy::none()) }).unwrap();
+    let mut session = Session::new(StudySpec { schedule: PAUSING, ..spec(StopPolicy::none()) }).unwrap();
     session.ask().unwrap();
     session.report(0, 1, 0.5, BTreeMap::new()).unwrap();
     for _ in 0..3 {
@@ -172,7 +186,7 @@ fn an_interrupted_trial_counts_the_epochs_that_it_trains_again_and_goes_on_pausi
 
 #[test]
 fn epochs_that_another_worker_trained_hide_none_that_the_present_one_trains_again() {
-    let mut session = Session::new(spec(Policy::none())).unwrap();
+    let mut session = Session::new(spec(StopPolicy::none())).unwrap();
     session.ask().unwrap();
     let report = |session: &mut Session, step| session.report(0, step, 0.5, BTreeMap::new()).unwrap();
     (1..=2).for_each(|step| drop(report(&mut session, step)));

@@ -2,8 +2,8 @@
 
 use foretell::{Action, Curve, Direction, Run};
 use foretell_search::{
-    Caution, ChainRule, Decision, ForecastRule, Input, LessonStatus, ParameterSpace, Parts, Policy, Reason,
-    Record, Space, Study, StudyRequest, StudySpec, Trial, name_lesson,
+    Caution, ChainRule, Decision, ForecastRule, LessonStatus, ParameterSpace, Reason, Record, Space,
+    StopPolicy, Study, StudyInput, StudyParts, StudyRequest, StudySpec, Trial, name_lesson,
 };
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ fn spec(caution: Caution, trials: u64, direction: Direction) -> StudySpec {
     StudySpec {
         max_resource: EPOCHS,
         trials,
-        policy: Policy::from(ChainRule { caution }),
+        policy: StopPolicy::from(ChainRule { caution }),
         ..StudySpec::new(space(), "score", direction)
     }
 }
@@ -28,7 +28,7 @@ fn drive(study: &mut Study, workers: usize, curve: impl Fn(u64, u64) -> f64) -> 
     let (mut busy, mut records) = (vec![None; workers], Vec::new());
     loop {
         for worker in busy.iter_mut().filter(|worker| worker.is_none()) {
-            let started = study.step(&Input::WorkerIdle);
+            let started = study.step(&StudyInput::WorkerIdle);
             *worker = started.iter().find_map(|record| match record {
                 Record::Started { trial, .. } => Some((*trial, 0)),
                 _ => None,
@@ -42,10 +42,11 @@ fn drive(study: &mut Study, workers: usize, curve: impl Fn(u64, u64) -> f64) -> 
             let Some((trial, epoch)) = worker.as_mut() else { continue };
             *epoch += 1;
             let value = Some(curve(*trial, *epoch)).filter(|value| value.is_finite());
-            let reported = Input::Reported { trial: *trial, step: *epoch, value, metrics: BTreeMap::new() };
+            let reported =
+                StudyInput::Reported { trial: *trial, step: *epoch, value, metrics: BTreeMap::new() };
             records.extend(study.step(&reported));
             if *epoch == EPOCHS {
-                records.extend(study.step(&Input::Ended { trial: *trial, failure: None }));
+                records.extend(study.step(&StudyInput::Ended { trial: *trial, failure: None }));
             }
             if !study.is_running(*trial) {
                 *worker = None;
@@ -127,9 +128,9 @@ fn a_study_restored_from_its_log_decides_alike() {
     let decided = (0..records.len()).filter(|&at| matches!(records[at], Record::Decided(_))).step_by(10);
     for at in decided {
         let known = records[..at].iter().cloned().map(Ok::<_, std::convert::Infallible>);
-        let mut restored = Study::restore(spec.clone(), Parts::default(), known).unwrap();
+        let mut restored = Study::restore(spec.clone(), StudyParts::default(), known).unwrap();
         // the trial was interrupted before the decision on its last report
-        let again = restored.step(&Input::WorkerIdle);
+        let again = restored.step(&StudyInput::WorkerIdle);
         assert_eq!(again.first(), Some(&records[at]));
     }
 }
@@ -218,7 +219,7 @@ fn earlier_studies_that_do_not_move_change_nothing() {
         for (name, lessons) in dead {
             let after = driven_after((spec(), workers), loss, lessons, EPOCHS);
             assert_eq!(status(&after), LessonStatus::LeftOut, "{name}, {workers} workers");
-            let states = |study: &Study| study.trials().iter().map(Trial::trained).collect::<Vec<_>>();
+            let states = |study: &Study| study.trials().iter().map(Trial::trained_epochs).collect::<Vec<_>>();
             assert_eq!(states(&after), states(&cold), "{name}, {workers} workers");
         }
     }
@@ -231,7 +232,7 @@ fn chances_stop_trials_unless_somebody_says_what_does() {
         request.resolve(None).unwrap().policy
     };
     let usual = StudyRequest::default;
-    let by_chance = |caution| Policy::from(ChainRule { caution });
+    let by_chance = |caution| StopPolicy::from(ChainRule { caution });
     let learn_from = Some(vec!["earlier".to_owned()]);
     assert_eq!(policy(usual()), by_chance(Caution::Balanced));
     assert_eq!(
@@ -249,12 +250,12 @@ fn chances_stop_trials_unless_somebody_says_what_does() {
         StudyRequest { objective, ..usual() },
         StudyRequest { policy: Some("srm".into()), ..usual() },
     ] {
-        assert_eq!(policy(by_forecasts.clone()), Policy::from(ForecastRule), "{by_forecasts:?}");
+        assert_eq!(policy(by_forecasts.clone()), StopPolicy::from(ForecastRule), "{by_forecasts:?}");
     }
 }
 
 #[test]
 fn a_study_of_rungs_first_goes_on_by_chances() {
-    let written: Policy = serde_json::from_str(r#"{"rungs-first": {"caution": "safe"}}"#).unwrap();
-    assert_eq!(written, Policy::from(ChainRule { caution: Caution::Safe }));
+    let written: StopPolicy = serde_json::from_str(r#"{"rungs-first": {"caution": "safe"}}"#).unwrap();
+    assert_eq!(written, StopPolicy::from(ChainRule { caution: Caution::Safe }));
 }

@@ -2,7 +2,7 @@
 
 use foretell::{Configuration, Direction};
 use foretell_search::{
-    Ending, ParameterSpace, RandomSampling, Record, Session, Space, Store, Study, StudySpec, TrialState,
+    ParameterSpace, RandomSampling, Record, Session, Space, Store, Study, StudySpec, TrainingEnd, TrialState,
 };
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ fn spec(trials: u64) -> StudySpec {
 
 /// A fold rises toward the quality of its configuration; how much folds differ is different for each trial.
 fn value(configuration: &Configuration, fold: u64, step: u64) -> f64 {
-    let quality = configuration["quality"].number().unwrap();
+    let quality = configuration["quality"].as_number().unwrap();
     let own = 0.01 * ((quality * 1000.0 + fold as f64 * 2.1).sin());
     (0.5 + 0.4 * quality) * (1.0 - 0.7_f64.powi(step as i32)) + FOLD_EFFECTS[fold as usize - 1] + own
 }
@@ -41,7 +41,7 @@ fn run(spec: StudySpec) -> Session {
                 break;
             }
         }
-        session.tell(start.trial, Ending::Finished).unwrap();
+        session.tell(start.trial, TrainingEnd::Finished).unwrap();
     }
     session
 }
@@ -101,7 +101,7 @@ fn folds_that_end_early_cost_what_they_trained() {
             session.report(start.trial, step, 0.1 * f64::from(fold), metrics).unwrap();
         }
     }
-    session.tell(start.trial, Ending::Finished).unwrap();
+    session.tell(start.trial, TrainingEnd::Finished).unwrap();
     let trial = &session.study().trials()[0];
     assert_eq!(trial.cost(), 6 + 10 + 4 + 8);
     let TrialState::Completed { value } = trial.state else { panic!("{:?}", trial.state) };

@@ -2,27 +2,28 @@
 
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
-    Ending, GpSampling, GridSampling, ParameterSpace, Policy, RandomSampling, SamplerSpec, Schedule, Session,
-    Space, StudySpec, TpeGpSampling, TpeSampling, TrialState,
+    GpSampling, GridSampling, ParameterSpace, RandomSampling, SamplerSpec, Schedule, Session, Space,
+    StopPolicy, StudySpec, TpeGpSampling, TpeSampling, TrainingEnd, TrialState,
 };
 use std::collections::BTreeMap;
 
 fn spec(texts: &[&str], limits: &[&str], sampler: SamplerSpec) -> StudySpec {
     let space = Space::Parameters(ParameterSpace::parse(texts).unwrap());
     let known = space.known_names();
-    let limits = limits.iter().map(|text| foretell_search::Limit::read(text, &known).unwrap()).collect();
+    let limits =
+        limits.iter().map(|text| foretell_search::Limit::parse_with_names(text, &known).unwrap()).collect();
     StudySpec {
         limits,
         sampler,
         trials: 30,
         max_resource: 1,
-        policy: Policy::none(),
+        policy: StopPolicy::none(),
         ..StudySpec::new(space.clone(), "val_acc", Direction::Maximize)
     }
 }
 
 fn number(configuration: &Configuration, name: &str) -> f64 {
-    configuration[name].number().unwrap()
+    configuration[name].as_number().unwrap()
 }
 
 /// Runs the study of `spec`; a trial whose configuration `fails` so ends so, and the others report their `a`.
@@ -30,12 +31,12 @@ fn run(spec: StudySpec, fails: impl Fn(&Configuration) -> Option<&'static str>) 
     let mut session = Session::new(spec).unwrap();
     while let Some(start) = session.ask().unwrap() {
         if let Some(why) = fails(&start.configuration) {
-            session.tell(start.trial, Ending::Failed(why.to_owned())).unwrap();
+            session.tell(start.trial, TrainingEnd::Failed(why.to_owned())).unwrap();
             continue;
         }
-        let value = start.configuration.get("a").and_then(Value::number).unwrap_or(0.5);
+        let value = start.configuration.get("a").and_then(Value::as_number).unwrap_or(0.5);
         session.report(start.trial, start.until, value, BTreeMap::new()).unwrap();
-        session.tell(start.trial, Ending::Finished).unwrap();
+        session.tell(start.trial, TrainingEnd::Finished).unwrap();
     }
     session
 }
@@ -77,7 +78,7 @@ fn a_restored_study_proposes_what_it_would_have_proposed() {
             whole[..cut].iter().rposition(|r| matches!(r, foretell_search::Record::Started { .. })).unwrap();
         let mut study = foretell_search::Study::resume(spec.clone(), &whole[..until]).unwrap();
         let next = study.trials().len();
-        study.step(&foretell_search::Input::WorkerIdle);
+        study.step(&foretell_search::StudyInput::WorkerIdle);
         assert_eq!(study.trials()[next].configuration, full.trials()[next].configuration);
     }
 }
@@ -101,10 +102,10 @@ fn limits_that_allow_hardly_anything_are_refused_before_the_first_trial() {
 fn a_queued_trial_that_breaks_a_limit_is_refused_and_one_in_part_is_completed_within() {
     let mut queued = spec(&["a=int:1:100", "b=int:1:100"], &["a*b<=200"], RandomSampling.into());
     let Space::Parameters(space) = queued.space.clone() else { unreachable!() };
-    queued.queue = vec![space.read("a=50,b=50").unwrap()];
+    queued.queue = vec![space.read_configuration("a=50,b=50").unwrap()];
     let said = Session::new(queued.clone()).map(drop).unwrap_err().to_string();
     assert!(said.contains("breaks the limit a*b<=200, because it has 2500"), "{said}");
-    queued.queue = vec![space.read("a=50").unwrap()];
+    queued.queue = vec![space.read_configuration("a=50").unwrap()];
     let session = run(queued, |_| None);
     let first = &session.study().trials()[0].configuration;
     assert!((number(first, "a") - 50.0).abs() < 1e-9 && number(first, "b") <= 4.0, "{first:?}");

@@ -5,9 +5,10 @@ mod common;
 use common::accuracy;
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
-    Ending, ForecastRule, GpSampling, Kappa, MedianRule, Memory, ParameterSpace, Parts, Policy,
-    RandomSampling, Record, Reference, SamplerSpec, Schedule, Session, SessionError, Space, Study,
-    StudyError, StudyRequest, StudySpec, Summary, TpeGpSampling, TpeSampling, TrialState, plan,
+    ForecastRule, GpSampling, Kappa, MedianRule, MemoryStore, ParameterSpace, RandomSampling, Record,
+    Reference, SamplerSpec, Schedule, Session, SessionError, Space, StopPolicy, Study, StudyError,
+    StudyParts, StudyRequest, StudySpec, StudySummary, TpeGpSampling, TpeSampling, TrainingEnd, TrialState,
+    plan,
 };
 
 const EPOCHS: u64 = 9;
@@ -26,7 +27,14 @@ fn parameters(texts: &[&str]) -> Space {
 
 fn spec(space: Space, trials: u64) -> StudySpec {
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
-    StudySpec { max_resource: EPOCHS, trials, burn_in: 4, policy: Policy::from(MedianRule), seed: 3, ..usual }
+    StudySpec {
+        max_resource: EPOCHS,
+        trials,
+        burn_in: 4,
+        policy: StopPolicy::from(MedianRule),
+        seed: 3,
+        ..usual
+    }
 }
 
 fn wide() -> Space {
@@ -43,12 +51,12 @@ fn train(session: &mut Session, most: usize) {
                 break;
             }
         }
-        session.tell(start.trial, Ending::Finished).expect("it is stored");
+        session.tell(start.trial, TrainingEnd::Finished).expect("it is stored");
     }
 }
 
 fn open(spec: StudySpec, records: &[Record]) -> Result<Session, SessionError> {
-    Session::open(spec, Parts::default(), Memory::from(records.to_vec()))
+    Session::open(spec, StudyParts::default(), MemoryStore::from(records.to_vec()))
 }
 
 /// The study of `records` by `spec`, trained to its end.
@@ -59,7 +67,13 @@ fn run(spec: StudySpec, records: &[Record]) -> Session {
 }
 
 fn remembered(study: &Study) -> String {
-    format!("{:?} {:?} {:?} {:?}", study.trials(), Summary::new(study), study.learning_from(), study.queue())
+    format!(
+        "{:?} {:?} {:?} {:?}",
+        study.trials(),
+        StudySummary::new(study),
+        study.learning_from(),
+        study.queue()
+    )
 }
 
 fn assert_folds(session: &Session, case: &str) {
@@ -106,10 +120,10 @@ fn another_space_or_sampler_goes_on_in_the_same_study_and_folds_at_every_cut() {
 
 #[test]
 fn samplers_learn_from_the_old_trials_that_fit_and_forecasts_from_all() {
-    let half = run(StudySpec { policy: Policy::none(), ..spec(wide(), 24) }, &[]);
+    let half = run(StudySpec { policy: StopPolicy::none(), ..spec(wide(), 24) }, &[]);
     let narrow = parameters(&["lr=log:1e-3:0.1", "opt=choice:sgd,adam"]);
     let whole = run(
-        StudySpec { policy: Policy::from(ForecastRule), ..spec(narrow.clone(), 30) },
+        StudySpec { policy: StopPolicy::from(ForecastRule), ..spec(narrow.clone(), 30) },
         half.store().records(),
     );
     let fit = half.study().trials().iter().filter(|trial| narrow.contains(&trial.configuration)).count();
@@ -126,7 +140,7 @@ fn samplers_learn_from_the_old_trials_that_fit_and_forecasts_from_all() {
 
 #[test]
 fn more_epochs_hold_for_trials_that_run_and_for_new_ones() {
-    let first = StudySpec { policy: Policy::none(), ..spec(wide(), 8) };
+    let first = StudySpec { policy: StopPolicy::none(), ..spec(wide(), 8) };
     let mut session = open(first.clone(), &[]).expect("a session");
     train(&mut session, 5);
     let start = session.ask().expect("it is stored").expect("a trial");
@@ -136,7 +150,7 @@ fn more_epochs_hold_for_trials_that_run_and_for_new_ones() {
     }
     let longer = StudySpec { max_resource: 15, ..first };
     let whole = run(longer.clone(), session.store().records());
-    let trained: Vec<u64> = whole.study().trials().iter().map(|trial| trial.trained()).collect();
+    let trained: Vec<u64> = whole.study().trials().iter().map(|trial| trial.trained_epochs()).collect();
     assert_eq!(trained, [9, 9, 9, 9, 9, 15, 15, 15]);
     let is_whole = |state: &TrialState| matches!(state, TrialState::Completed { .. });
     assert!(whole.study().trials().iter().all(|trial| is_whole(&trial.state)));
@@ -144,8 +158,8 @@ fn more_epochs_hold_for_trials_that_run_and_for_new_ones() {
     let learned = whole.study().learning_from();
     assert_eq!(learned.get(&15), None, "three trials are fewer than a burn-in of four: {learned:?}");
     let schedule = Schedule::Asha { eta: 3, rungs: None };
-    let rungs = run(StudySpec { schedule, policy: Policy::none(), ..spec(wide(), 9) }, &[]);
-    let refused = open(StudySpec { schedule, policy: Policy::none(), ..longer }, rungs.store().records());
+    let rungs = run(StudySpec { schedule, policy: StopPolicy::none(), ..spec(wide(), 9) }, &[]);
+    let refused = open(StudySpec { schedule, policy: StopPolicy::none(), ..longer }, rungs.store().records());
     assert!(matches!(refused.err(), Some(SessionError::Another { .. })), "rungs are shares of the end");
 }
 
@@ -168,7 +182,7 @@ fn the_command_may_name_other_epochs_and_nothing_else() {
 fn what_is_enqueued_comes_next_and_the_sampler_chooses_the_rest() {
     let space = parameters(&["lr=log:1e-4:1", "opt=choice:sgd,adam", "momentum=float:0:1 if opt=sgd"]);
     let Space::Parameters(known) = &space else { unreachable!() };
-    let read = |text: &str| known.read(text).expect(text);
+    let read = |text: &str| known.read_configuration(text).expect(text);
     for sampler in samplers() {
         let spec = StudySpec { sampler, queue: vec![read("lr=0.5")], ..spec(space.clone(), 10) };
         let mut session = open(spec.clone(), &[]).expect("a session");
@@ -195,10 +209,10 @@ fn what_is_enqueued_comes_next_and_the_sampler_chooses_the_rest() {
 fn what_is_enqueued_into_a_study_that_is_done_is_one_more_trial() {
     let Space::Parameters(known) = wide() else { unreachable!() };
     for schedule in [Schedule::Full, Schedule::Asha { eta: 3, rungs: None }] {
-        let spec = StudySpec { schedule, policy: Policy::none(), ..spec(wide(), 6) };
+        let spec = StudySpec { schedule, policy: StopPolicy::none(), ..spec(wide(), 6) };
         let mut session = run(spec.clone(), &[]);
         assert!(session.is_done());
-        session.enqueue(known.read("lr=0.01,opt=sgd").unwrap(), None).unwrap().unwrap();
+        session.enqueue(known.read_configuration("lr=0.01,opt=sgd").unwrap(), None).unwrap().unwrap();
         assert!(!session.is_done());
         train(&mut session, usize::MAX);
         assert_eq!((session.study().trials().len(), session.study().settings().trials), (7, 7));
@@ -210,8 +224,8 @@ fn what_is_enqueued_into_a_study_that_is_done_is_one_more_trial() {
     let (kappa, reference) = (Kappa::default(), Reference::Level);
     let trials = plan(EPOCHS, 3).expect("a plan").totals().configurations;
     let schedule = Schedule::Hyperband { eta: 3, runs: 1, kappa, reference };
-    let mut planned = run(StudySpec { schedule, policy: Policy::none(), ..spec(wide(), trials) }, &[]);
-    let refused = planned.enqueue(known.read("lr=0.01").unwrap(), None).unwrap();
+    let mut planned = run(StudySpec { schedule, policy: StopPolicy::none(), ..spec(wide(), trials) }, &[]);
+    let refused = planned.enqueue(known.read_configuration("lr=0.01").unwrap(), None).unwrap();
     assert!(matches!(refused, Err(StudyError::NoRoom { .. })), "{refused:?}");
     let refused =
         planned.enqueue(Configuration::from([("lr".to_owned(), Value::Number(7.0))]), None).unwrap();
@@ -245,7 +259,7 @@ fn first_trials_stay_though_the_space_does_not_hold_them_any_more() {
 
 #[test]
 fn a_search_ends_when_a_completed_trial_reaches_the_target_and_a_higher_one_continues_it() {
-    let until = |target| StudySpec { target, policy: Policy::none(), ..spec(wide(), 30) };
+    let until = |target| StudySpec { target, policy: StopPolicy::none(), ..spec(wide(), 30) };
     let all = run(until(None), &[]);
     let scores: Vec<f64> = all.study().trials().iter().filter_map(|trial| trial.result()).collect();
     let target = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -261,7 +275,8 @@ fn a_search_ends_when_a_completed_trial_reaches_the_target_and_a_higher_one_cont
 
 #[test]
 fn a_search_ends_after_so_many_trials_without_a_new_best() {
-    let ends = |most| StudySpec { until_no_improvement: most, policy: Policy::none(), ..spec(wide(), 60) };
+    let ends =
+        |most| StudySpec { until_no_improvement: most, policy: StopPolicy::none(), ..spec(wide(), 60) };
     let session = run(ends(Some(6)), &[]);
     let trials = session.study().trials();
     let scores: Vec<f64> = trials.iter().filter_map(|trial| trial.result()).collect();

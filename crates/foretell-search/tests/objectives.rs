@@ -2,9 +2,10 @@
 
 use foretell::{Configuration, Direction};
 use foretell_search::{
-    Decision, Ending, ForecastRule, Front, FrontStep, GpSampling, Kappa, Limit, Memory, Objective,
-    ParameterSpace, Parts, Policy, RandomSampling, Reason, Record, Reference, SamplerSpec, Schedule, Session,
-    Space, Study, StudyRequest, StudySpec, TpeGpSampling, TpeSampling, TrialState, plan,
+    Decision, ForecastRule, FrontStep, GpSampling, Kappa, Limit, MemoryStore, Objective, ParameterSpace,
+    ParetoFront, RandomSampling, Reason, Record, Reference, SamplerSpec, Schedule, Session, Space,
+    StopPolicy, Study, StudyParts, StudyRequest, StudySpec, TpeGpSampling, TpeSampling, TrainingEnd,
+    TrialState, plan,
 };
 use std::collections::BTreeMap;
 
@@ -17,14 +18,17 @@ fn spec(objectives: &[&str], limits: &[&str]) -> StudySpec {
         sampler: SamplerSpec::from(RandomSampling),
         max_resource: EPOCHS,
         seed: 3,
-        objectives: objectives.iter().map(|text| Objective::read(text, &NAMES).unwrap()).collect(),
-        limits: limits.iter().map(|text| Limit::read(text, &NAMES).unwrap()).collect(),
+        objectives: objectives
+            .iter()
+            .map(|text| Objective::parse_with_names(text, &NAMES).unwrap())
+            .collect(),
+        limits: limits.iter().map(|text| Limit::parse_with_names(text, &NAMES).unwrap()).collect(),
         ..StudySpec::new(space, "val_acc", Direction::Maximize)
     }
 }
 
 fn number(configuration: &Configuration, name: &str) -> f64 {
-    configuration[name].number().unwrap()
+    configuration[name].as_number().unwrap()
 }
 
 /// Wider networks end better, at a learning rate near 0.01.
@@ -38,7 +42,7 @@ fn accuracy(configuration: &Configuration, step: u64) -> f64 {
 type Beside = fn(&Configuration, u64) -> Vec<(&'static str, f64)>;
 
 fn run_in(spec: StudySpec, beside: Beside) -> Session {
-    let mut session = Session::open(spec, Parts::default(), Memory::default()).unwrap();
+    let mut session = Session::open(spec, StudyParts::default(), MemoryStore::default()).unwrap();
     while let Some(start) = session.ask().unwrap() {
         for step in start.from + 1..=start.until {
             let metrics: BTreeMap<String, f64> = beside(&start.configuration, step)
@@ -50,7 +54,7 @@ fn run_in(spec: StudySpec, beside: Beside) -> Session {
                 break;
             }
         }
-        session.tell(start.trial, Ending::Finished).unwrap();
+        session.tell(start.trial, TrainingEnd::Finished).unwrap();
     }
     session
 }
@@ -129,7 +133,7 @@ fn the_front_is_kept_and_what_is_dominated_is_stopped() {
 fn the_hypervolume_grows_with_each_trial_that_joins_the_front() {
     for objectives in [&["width:min"][..], &["width:min", "lr:min"]] {
         let session = run_in(spec(objectives, &[]), nothing);
-        let front = Front::new(session.study()).unwrap();
+        let front = ParetoFront::new(session.study()).unwrap();
         let grows = |pair: &[FrontStep]| {
             pair[0].epochs < pair[1].epochs && pair[0].hypervolume <= pair[1].hypervolume
         };
@@ -140,7 +144,7 @@ fn the_hypervolume_grows_with_each_trial_that_joins_the_front() {
         let joined = |trial: u64| front.growth.iter().any(|step| step.trial == trial);
         assert!(front.trials.iter().all(|trial| joined(trial.trial)));
         let of_log = Study::resume(session.study().spec().clone(), &records(&session)).unwrap();
-        assert_eq!(Front::new(&of_log), Some(front));
+        assert_eq!(ParetoFront::new(&of_log), Some(front));
     }
 }
 
@@ -169,12 +173,12 @@ fn rungs_promote_the_trials_that_are_on_the_front_there() {
             let trials = 2 * plan(9, 3).unwrap().totals().configurations;
             let spec = spec(objectives, limits);
             let session = run_in(
-                StudySpec { schedule, trials, max_resource: 9, policy: Policy::none(), ..spec },
+                StudySpec { schedule, trials, max_resource: 9, policy: StopPolicy::none(), ..spec },
                 beside,
             );
             let study = session.study();
             let kept = front(study, costs).iter().filter(|&&trial| completed(study, trial)).count();
-            let widest = study.trials().iter().filter(|trial| trial.trained() == 9);
+            let widest = study.trials().iter().filter(|trial| trial.trained_epochs() == 9);
             (kept, widest.map(|trial| number(&trial.configuration, "width")).fold(0.0, f64::max))
         };
         let printed: Beside = |configuration, _| vec![("cost", number(configuration, "width"))];
@@ -199,7 +203,7 @@ fn proposals_go_on_where_all_trials_are_paused_or_break_a_limit() {
     let printed: Beside = |configuration, _| vec![("cost", number(configuration, "width"))];
     let rungs = StudySpec {
         schedule: Schedule::SuccessiveHalving { eta: 3 },
-        policy: Policy::none(),
+        policy: StopPolicy::none(),
         max_resource: 9,
         trials: 40,
         ..spec(&["cost:min"], &[])
@@ -286,7 +290,7 @@ fn weights_and_multiply_adds_of_networks_are_known_beforehand() {
     let start = session.ask().unwrap().unwrap();
     let study = session.study();
     let values = study.objective_values(study.trial(start.trial).unwrap());
-    assert_eq!(values[0], start.configuration["weights"].number());
+    assert_eq!(values[0], start.configuration["weights"].as_number());
     assert!(values[1].unwrap() > values[0].unwrap(), "a weight of a convolution is used at many places");
 }
 
@@ -300,7 +304,7 @@ fn what_is_wrong_is_said_after_the_first_trials() {
             let metrics = BTreeMap::from([("memory".to_owned(), 3.0 + number as f64)]);
             session.report(start.trial, step, accuracy(&start.configuration, step), metrics).unwrap();
         }
-        session.tell(start.trial, Ending::Finished).unwrap();
+        session.tell(start.trial, TrainingEnd::Finished).unwrap();
     }
     let problems = session.study().objective_problems();
     assert!(
@@ -392,7 +396,7 @@ fn a_request_has_objectives_in_all_its_forms() {
     let there = StudyRequest { trials: Some(50), ..StudyRequest::default() }.resolve(Some(&list)).unwrap();
     assert_eq!((&there.objectives, &there.limits), (&list.objectives, &list.limits));
     let budget = study(r#""objective": ["val_acc", "lr:min"], "budget_epochs": 200"#);
-    assert_eq!((budget.schedule, budget.policy), (Schedule::Full, Policy::from(ForecastRule)));
+    assert_eq!((budget.schedule, budget.policy), (Schedule::Full, StopPolicy::from(ForecastRule)));
 }
 
 #[test]
@@ -401,7 +405,7 @@ fn proposals_look_for_all_parts_of_the_front() {
         let volume = |seed| {
             let spec = StudySpec {
                 trials: 60,
-                policy: Policy::none(),
+                policy: StopPolicy::none(),
                 seed,
                 sampler: sampler.clone(),
                 ..spec(&["width:min"], &[])
@@ -439,7 +443,7 @@ fn a_study_that_goes_on_proposes_the_same() {
     let log = records(&whole);
     let half: Vec<Record> = log.iter().take_while(|record| record.trials_started() < 15).cloned().collect();
     let mut study = Study::resume(spec, &half).unwrap();
-    let next = study.step(&foretell_search::Input::WorkerIdle);
+    let next = study.step(&foretell_search::StudyInput::WorkerIdle);
     let started = |records: &[Record]| {
         records.iter().find_map(|record| match record {
             Record::Started { trial: 14, configuration, .. } => Some(configuration.clone()),
@@ -466,9 +470,9 @@ fn q_learning_learns_from_its_reward() {
     let start = session.ask().unwrap().unwrap();
     session.report(start.trial, 1, 0.4, BTreeMap::new()).unwrap();
     session.report(start.trial, 2, 0.5, BTreeMap::new()).unwrap();
-    session.tell(start.trial, Ending::Finished).unwrap();
+    session.tell(start.trial, TrainingEnd::Finished).unwrap();
     let weights = number(&start.configuration, "weights");
-    let told = session.study().learned().unwrap().to_string();
+    let told = session.study().learned_state().unwrap().to_string();
     assert!(told.contains(&format!("{}", 0.5 - 1e-9 * weights)), "{told}");
     let refused = |request: StudyRequest| resolved(request).unwrap_err().to_string();
     assert_eq!(

@@ -2,8 +2,8 @@
 
 use foretell::Direction;
 use foretell_search::{
-    Ending, Memory, ParameterSpace, Parts, Record, Session, Space, Store, Study, StudyRequest, StudySpec,
-    TrialState,
+    MemoryStore, ParameterSpace, Record, Session, Space, Store, Study, StudyParts, StudyRequest, StudySpec,
+    TrainingEnd, TrialState,
 };
 use std::collections::BTreeMap;
 
@@ -31,11 +31,11 @@ fn value(trial: u64, epoch: u64) -> f64 {
 fn train<S: Store>(session: &mut Session<S>, trial: u64, steps: impl IntoIterator<Item = u64>) -> bool {
     for epoch in steps {
         if session.report(trial, epoch, value(trial, epoch), BTreeMap::new()).unwrap().stop {
-            session.tell(trial, Ending::Finished).unwrap();
+            session.tell(trial, TrainingEnd::Finished).unwrap();
             return true;
         }
     }
-    session.tell(trial, Ending::Finished).unwrap();
+    session.tell(trial, TrainingEnd::Finished).unwrap();
     false
 }
 
@@ -87,7 +87,7 @@ fn a_trial_that_fails_shows_nothing_and_the_next_one_does() {
     let (first, second) = (next(&mut session), next(&mut session));
     train(&mut session, second, 1..=7);
     session.report(first, 1, 0.5, BTreeMap::new()).unwrap();
-    session.tell(first, Ending::Failed("it broke".to_owned())).unwrap();
+    session.tell(first, TrainingEnd::Failed("it broke".to_owned())).unwrap();
     assert_eq!(session.study().spec().resource(), Some(7));
 }
 
@@ -118,7 +118,7 @@ fn steps_that_count_from_0_are_epochs_unless_they_leave_some_out() {
         let first = next(&mut session);
         train(&mut session, first, steps);
         assert_eq!(session.study().spec().resource(), Some(expected));
-        assert_eq!(session.study().trial(first).unwrap().trained(), expected);
+        assert_eq!(session.study().trial(first).unwrap().trained_epochs(), expected);
     }
 }
 
@@ -148,7 +148,7 @@ fn a_log_gives_the_same_study_back_after_each_of_its_records() {
     let resources = records.iter().filter(|record| matches!(record, Record::Resource { .. })).count();
     assert!(resources >= 2, "R is found, and raised");
     for count in 1..=records.len() {
-        let mut store = Memory::default();
+        let mut store = MemoryStore::default();
         for record in &records[..count] {
             // what is written can be read
             let text = serde_json::to_string(record).unwrap();
@@ -161,7 +161,7 @@ fn a_log_gives_the_same_study_back_after_each_of_its_records() {
         });
         let there = StudySpec { max_resource: known.unwrap_or(spec().max_resource), ..spec() };
         let asked = request().resolve(Some(&there)).unwrap();
-        let again = Session::open(asked, Parts::default(), store).unwrap();
+        let again = Session::open(asked, StudyParts::default(), store).unwrap();
         let known = again.study().spec().resource().or(known);
         assert_eq!(again.study().spec().resource(), known, "after {count} records");
     }
@@ -177,12 +177,12 @@ fn an_end_without_its_record_of_r_is_made_up_for_when_the_study_is_opened() {
     let mut session = Session::new(spec()).unwrap();
     let first = next(&mut session);
     train(&mut session, first, 1..=10);
-    let mut store = Memory::default();
+    let mut store = MemoryStore::default();
     let records = session.store().read_from(0).unwrap().map(Result::unwrap);
     for record in records.filter(|record| !matches!(record, Record::Resource { .. })) {
         store.append(&record).unwrap();
     }
-    let again = Session::open(spec(), Parts::default(), store).unwrap();
+    let again = Session::open(spec(), StudyParts::default(), store).unwrap();
     assert_eq!(again.study().spec().resource(), Some(10));
 }
 

@@ -5,15 +5,16 @@
 mod needed;
 
 use foretell::{
-    Action, Columns, Configuration, Curve, Direction, ErrorBudget, HistoryOptions, Metric, Predictor,
-    PredictorOptions, Run, RunScore, Scale, StopCriterion, predictor,
+    Action, ColumnDeclarations, Configuration, Curve, Direction, ErrorBudget, HistoryOptions, Metric,
+    Predictor, PredictorOptions, Run, RunScore, Scale, StopCriterion, make_predictor,
 };
-use foretell_logs::{ReadOptions, read};
+use foretell_logs::{ReadOptions, read_runs};
 use foretell_search::{
-    AshaRule, Catalogue, Caution, Decision, Ending, Fate, ForecastRule, Input, Kappa, KappaOf, Learner,
-    Lessons, Memory, NamedRule, Needs, ParameterSpace, Policy, PredictorTeacher, RandomSampling, Rank,
-    Reason, Record, Reference, Ruling, SamplerSpec, Schedule, Session, Setting, Space, StopRule, Study,
-    StudyPlan, StudyRequest, StudySpec, Table, TrialState, Watched, replay, replay_log, trial_stream,
+    AshaRule, Catalogue, Caution, Decision, ForecastRule, Kappa, KappaOf, MemoryStore, NamedRule,
+    ParameterSpace, PredictorChoice, PredictorTeacher, RandomSampling, Rank, Reason, Record, Reference,
+    ReplaySetting, RuleLearner, RuleNeeds, Ruling, RunTable, SamplerSpec, Schedule, Session, Space,
+    StopPolicy, StopRule, Study, StudyInput, StudyPlan, StudyRequest, StudySpec, TrainingEnd, TrialOutcome,
+    TrialState, WatchedTrial, replay, replay_log, trial_stream,
 };
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -36,7 +37,7 @@ fn spec(metric: &str, direction: Direction, trials: u64, epochs: u64) -> StudySp
         max_resource: epochs,
         trials,
         burn_in: 8,
-        policy: Policy::from(ForecastRule),
+        policy: StopPolicy::from(ForecastRule),
         predictor: "ridge".into(),
         criterion: StopCriterion { stop_probability: 0.8, ..StopCriterion::default() },
         refit: None,
@@ -60,7 +61,7 @@ fn live_after(case: &Case, order: &[usize], earlier: &[Run]) -> Vec<Record> {
     loop {
         for worker in workers.iter_mut().filter(|worker| worker.is_none()) {
             loop {
-                let records = study.step(&Input::WorkerIdle);
+                let records = study.step(&StudyInput::WorkerIdle);
                 let Some(Record::Started { trial, .. }) = records.first() else { break };
                 let trial = *trial;
                 log.extend(records);
@@ -78,9 +79,9 @@ fn live_after(case: &Case, order: &[usize], earlier: &[Run]) -> Vec<Record> {
             let Some(trial) = *worker else { continue };
             let step = study.trials()[trial as usize].step + 1;
             let value = Some(case.values[order[trial as usize]][step as usize - 1]);
-            log.extend(study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() }));
+            log.extend(study.step(&StudyInput::Reported { trial, step, value, metrics: BTreeMap::new() }));
             if step == study.trials()[trial as usize].until {
-                log.extend(study.step(&Input::Ended { trial, failure: None }));
+                log.extend(study.step(&StudyInput::Ended { trial, failure: None }));
             }
             if study.trials()[trial as usize].state != TrialState::Running {
                 *worker = None;
@@ -96,12 +97,12 @@ fn configurations(case: &Case, trials: usize) -> Vec<Configuration> {
         StudySpec { schedule: Schedule::Full, rank: Rank::Value, trials: trials_of, ..case.spec.clone() };
     let mut study = Study::with(spec, (&catalogue()).into()).unwrap();
     for _ in 0..trials {
-        study.step(&Input::WorkerIdle);
+        study.step(&StudyInput::WorkerIdle);
     }
     study.trials().iter().map(|trial| trial.configuration.clone()).collect()
 }
 
-fn table(case: &Case, configurations: &[Configuration]) -> Arc<Table> {
+fn table(case: &Case, configurations: &[Configuration]) -> Arc<RunTable> {
     let spec = &case.spec;
     let run = |(number, values): (usize, &Vec<f64>)| Run {
         id: number.to_string(),
@@ -113,23 +114,24 @@ fn table(case: &Case, configurations: &[Configuration]) -> Arc<Table> {
     let options = HistoryOptions {
         metric: Some(Metric::new(&spec.metric, spec.direction)),
         target: Some(spec.max_resource as f64),
-        columns: Columns { scales, ..Columns::default() },
+        columns: ColumnDeclarations { scales, ..ColumnDeclarations::default() },
         run_score: spec.run_score,
         ..HistoryOptions::default()
     };
-    Arc::new(Table::new(&runs, &options, 1).unwrap())
+    Arc::new(RunTable::new(&runs, &options, 1).unwrap())
 }
 
 /// Compares both logs; the decisions of the live study.
 fn compare(case: &Case, what: &str) -> Vec<Decision> {
     let spec = &case.spec;
     let options = PredictorOptions { seed: spec.seed, ..PredictorOptions::default() };
-    let chosen: Arc<dyn Predictor> = catalogue().predictor(&spec.policy, &spec.predictor, &options).unwrap();
+    let chosen: Arc<dyn Predictor> =
+        catalogue().make_predictor(&spec.policy, &spec.predictor, &options).unwrap();
     let unmeasured = table(case, &[]);
-    let replayed = Setting {
+    let replayed = ReplaySetting {
         workers: case.workers,
         orderings: 1,
-        ..Setting::new(
+        ..ReplaySetting::new(
             StudySpec {
                 schedule: spec.schedule,
                 rank: spec.rank,
@@ -145,8 +147,8 @@ fn compare(case: &Case, what: &str) -> Vec<Decision> {
         )
     };
     // the order in which runs are drawn depends on their number alone
-    let unstopped = StudySpec { policy: Policy::none(), rank: Rank::Value, ..replayed.study.clone() };
-    let unstopped = Setting { study: unstopped, ..replayed.clone() };
+    let unstopped = StudySpec { policy: StopPolicy::none(), rank: Rank::Value, ..replayed.study.clone() };
+    let unstopped = ReplaySetting { study: unstopped, ..replayed.clone() };
     let first = replay(&unmeasured, &[unstopped]).unwrap().remove(0);
     let order: Vec<usize> = first.orderings[0].trace.trials.iter().map(|trial| trial.run).collect();
     let mut by_run = vec![Configuration::new(); case.values.len()];
@@ -224,14 +226,14 @@ struct Scores {
     running: BTreeSet<u64>,
 }
 
-impl Learner for Scores {
+impl RuleLearner for Scores {
     fn earlier(&mut self, run: &Run) {
         for (&step, &score) in run.curve.steps().iter().zip(run.curve.scores()) {
             self.at.insert(step as u64, score);
         }
     }
 
-    fn reported(&mut self, trial: u64, epochs: u64, score: Option<f64>) {
+    fn learn_report(&mut self, trial: u64, epochs: u64, score: Option<f64>) {
         self.running.insert(trial);
         let Some(score) = score else { return };
         let mean = self.at.entry(epochs).or_insert(score);
@@ -239,24 +241,24 @@ impl Learner for Scores {
         self.last.insert(trial, (epochs, score));
     }
 
-    fn ended(&mut self, trial: u64, fate: Fate) {
+    fn learn_end(&mut self, trial: u64, fate: TrialOutcome) {
         self.running.remove(&trial);
-        if fate == Fate::Failed {
+        if fate == TrialOutcome::Failed {
             self.last.remove(&trial);
         }
     }
 }
 
 impl StopRule for Crowd {
-    fn needs(&self, _max_resource: u64) -> Needs {
-        Needs { metric_alone: true, ..Needs::default() }
+    fn needs(&self, _max_resource: u64) -> RuleNeeds {
+        RuleNeeds { metric_alone: true, ..RuleNeeds::default() }
     }
 
-    fn learner(&self, _plan: &StudyPlan) -> Option<Box<dyn Learner>> {
+    fn learner(&self, _plan: &StudyPlan) -> Option<Box<dyn RuleLearner>> {
         Some(Box::<Scores>::default())
     }
 
-    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+    fn rule(&self, trial: &mut dyn WatchedTrial) -> Ruling {
         let number = trial.trial();
         let seen = trial.learner().and_then(|learner| learner.downcast_ref::<Scores>()).expect("its learner");
         match seen.last.get(&number) {
@@ -269,19 +271,20 @@ impl StopRule for Crowd {
 }
 
 /// The rules of `catalogue` by name, those that only replays offer included.
-fn every_rule(catalogue: &Catalogue) -> Vec<Policy> {
+fn every_rule(catalogue: &Catalogue) -> Vec<StopPolicy> {
     let fields = serde_json::Map::from_iter([("patience".to_owned(), 2.into())]);
-    let policies = catalogue.list_replay_policies().map(|(name, _)| catalogue.policy(&name.into(), &fields));
+    let policies =
+        catalogue.list_replay_policies().map(|(name, _)| catalogue.resolve_policy(&name.into(), &fields));
     policies.map(|policy| policy.expect("its usual settings")).collect()
 }
 
 /// Those that a study offers.
-fn policies() -> Vec<Policy> {
+fn policies() -> Vec<StopPolicy> {
     every_rule(&catalogue()).into_iter().filter(|policy| !policy.needs(9).truth).collect()
 }
 
 /// The predictor of a study by `policy`: one that extrapolates, where each curve is forecast alone.
-fn predictor_of(policy: &Policy) -> String {
+fn predictor_of(policy: &StopPolicy) -> String {
     policy.usual().filter(|_| policy.is_by_curve_alone()).map_or("ridge".into(), |usual| usual.predictor)
 }
 
@@ -347,7 +350,7 @@ fn replays_of_losses_that_jump_and_diverge_decide_as_live_studies() {
 fn replays_of_both_modes_of_curve_extrapolation_decide_as_live_studies() {
     let up = Direction::Maximize;
     for name in ["lce", "lce-optimistic"] {
-        let policy = catalogue().policy(&name.into(), &Default::default()).unwrap();
+        let policy = catalogue().resolve_policy(&name.into(), &Default::default()).unwrap();
         let usual = spec("val_acc", up, 16, 9);
         let criterion = StopCriterion { stop_probability: 0.95, ..usual.criterion };
         let spec = StudySpec { policy, criterion, predictor: "lce".into(), burn_in: 1, ..usual };
@@ -358,10 +361,10 @@ fn replays_of_both_modes_of_curve_extrapolation_decide_as_live_studies() {
 }
 
 /// The rankings by forecasts: at the rungs of each scheduler, and at those of the policy that stops.
-fn ranked_by_forecasts() -> Vec<(Schedule, Policy)> {
+fn ranked_by_forecasts() -> Vec<(Schedule, StopPolicy)> {
     let at_rungs = schedules().into_iter().filter(|schedule| *schedule != Schedule::Full);
-    let stopping = (Schedule::Full, Policy::from(AshaRule { eta: 3 }));
-    at_rungs.map(|schedule| (schedule, Policy::none())).chain([stopping]).collect()
+    let stopping = (Schedule::Full, StopPolicy::from(AshaRule { eta: 3 }));
+    at_rungs.map(|schedule| (schedule, StopPolicy::none())).chain([stopping]).collect()
 }
 
 #[test]
@@ -425,18 +428,20 @@ fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() 
     let spec = request.clone().resolve(None).unwrap();
     let case = Case { spec, values: made(90, 9, Direction::Maximize), workers: 2 };
     let teacher: PredictorTeacher = Arc::new(|runs, spec, options| {
-        let taught = Lessons::new(runs, spec, options, Some(Caution::default()))?.taught(spec.clone());
-        let predictor =
-            catalogue().predictor(&taught.policy, &taught.predictor, &PredictorOptions::default()).ok()?;
+        let taught =
+            PredictorChoice::new(runs, spec, options, Some(Caution::default()))?.apply_to(spec.clone());
+        let predictor = catalogue()
+            .make_predictor(&taught.policy, &taught.predictor, &PredictorOptions::default())
+            .ok()?;
         Some((predictor, taught.criterion.stop_probability))
     });
     let unmeasured = table(&case, &[]);
-    let usual = Arc::from(predictor("mean-gain", &PredictorOptions::default()).unwrap());
-    let replayed = Setting {
+    let usual = Arc::from(make_predictor("mean-gain", &PredictorOptions::default()).unwrap());
+    let replayed = ReplaySetting {
         warm_start: 60,
         workers: case.workers,
         orderings: 1,
-        ..Setting::new(
+        ..ReplaySetting::new(
             StudySpec {
                 policy: case.spec.policy.clone(),
                 criterion: case.spec.criterion,
@@ -448,8 +453,9 @@ fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() 
             Some(usual),
         )
     };
-    let unstopped = StudySpec { policy: Policy::none(), ..replayed.study.clone() };
-    let first = replay(&unmeasured, &[Setting { study: unstopped, ..replayed.clone() }]).unwrap().remove(0);
+    let unstopped = StudySpec { policy: StopPolicy::none(), ..replayed.study.clone() };
+    let first =
+        replay(&unmeasured, &[ReplaySetting { study: unstopped, ..replayed.clone() }]).unwrap().remove(0);
     let order: Vec<usize> = first.orderings[0].trace.trials.iter().map(|trial| trial.run).collect();
     let others = (0..case.values.len()).filter(|run| !order.contains(run));
     let mut by_run = vec![Configuration::new(); case.values.len()];
@@ -457,13 +463,13 @@ fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() 
     for (configuration, run) in drawn.into_iter().zip(order.iter().copied().chain(others)) {
         by_run[run] = configuration;
     }
-    let setting = Setting { teacher: Some(teacher), ..replayed };
+    let setting = ReplaySetting { teacher: Some(teacher), ..replayed };
     let replayed = replay_log(&table(&case, &by_run), &setting, 0).unwrap();
     let earlier: Vec<Run> = replayed.iter().filter_map(|record| held_back(record, &case)).collect();
     assert_eq!(earlier.len(), 60);
     let lessons = request.lessons(&case.spec, &earlier).expect("enough runs to learn from");
     assert!(lessons.sure.is_some(), "{lessons}");
-    let taught = Case { spec: lessons.taught(case.spec.clone()), ..case };
+    let taught = Case { spec: lessons.apply_to(case.spec.clone()), ..case };
     assert_eq!(live_after(&taught, &order, &earlier), replayed);
     let stops =
         |record: &Record| matches!(record, Record::Decided(decision) if decision.action == Action::Stop);
@@ -478,7 +484,8 @@ fn what_runs_do_later_changes_no_decision_before() {
     let mut after = before.clone();
     // the last run that is drawn is recorded as far worse, and no share any more
     let table = table(&before, &[]);
-    let setting = Setting { orderings: 1, ..Setting::new(StudySpec { seed: 5, ..table.study() }, None) };
+    let setting =
+        ReplaySetting { orderings: 1, ..ReplaySetting::new(StudySpec { seed: 5, ..table.study() }, None) };
     let order = replay(&table, &[setting]).unwrap().remove(0);
     let last = order.orderings[0].trace.trials[39].run;
     after.values[last] = (0..9).map(|t| -1e4 * f64::from(t)).collect();
@@ -497,10 +504,10 @@ fn replays_of_recorded_sets_decide_as_live_studies() {
     ] {
         let Some(path) = needed::recorded(&format!("curves/paper/{name}")) else { continue };
         let options = ReadOptions { direction: Some(direction), ..ReadOptions::default() };
-        let recorded = read(&path, &options).unwrap();
+        let recorded = read_runs(&path, &options).unwrap();
         let whole = |run: &Run| {
             let scores = run.curve.scores();
-            let values = (0..18).map(|t| scores.get(t).map_or(f64::NAN, |&score| direction.value(score)));
+            let values = (0..18).map(|t| scores.get(t).map_or(f64::NAN, |&score| direction.to_value(score)));
             values.collect::<Vec<f64>>()
         };
         let values: Vec<Vec<f64>> =
@@ -537,14 +544,15 @@ fn every_rule_has_wrong_stops_wherever_it_loses_the_best_run() {
         let (table, orderings) = if policy.is_by_curve_alone() { (&few, 2) } else { (&many, 8) };
         for (workers, caution) in [(1, 0.6), (1, 0.99), (9, 0.6)] {
             let predictor = predictor_of(policy);
-            let predictor = catalogue().predictor(policy, &predictor, &PredictorOptions::default()).unwrap();
+            let predictor =
+                catalogue().make_predictor(policy, &predictor, &PredictorOptions::default()).unwrap();
             let study = StudySpec {
                 policy: policy.clone(),
                 criterion: StopCriterion { stop_probability: caution, ..StopCriterion::default() },
                 burn_in: 3,
                 ..table.study()
             };
-            let replayed = Setting { workers, orderings, ..Setting::new(study, Some(predictor)) };
+            let replayed = ReplaySetting { workers, orderings, ..ReplaySetting::new(study, Some(predictor)) };
             let outcome = replay(table, &[replayed]).unwrap().remove(0);
             let lost: Vec<_> = outcome.orderings.iter().filter(|ordering| !ordering.best_kept).collect();
             losers += usize::from(!lost.is_empty());
@@ -575,7 +583,8 @@ fn every_rule_decides_alike_live_replayed_in_a_session_and_after_a_restart() {
             records.iter().filter(|record| matches!(record, Record::Decided(_))).cloned().collect()
         };
         assert_eq!(replayed.is_empty(), name == "none", "{name}");
-        let mut session = Session::open(case.spec.clone(), (&catalogue()).into(), Memory::default()).unwrap();
+        let mut session =
+            Session::open(case.spec.clone(), (&catalogue()).into(), MemoryStore::default()).unwrap();
         while let Some(start) = session.ask().unwrap() {
             for step in start.from + 1..=start.until {
                 let value = case.values[start.trial as usize][step as usize - 1];
@@ -583,7 +592,7 @@ fn every_rule_decides_alike_live_replayed_in_a_session_and_after_a_restart() {
                     break;
                 }
             }
-            session.tell(start.trial, Ending::Finished).unwrap();
+            session.tell(start.trial, TrainingEnd::Finished).unwrap();
         }
         assert_eq!(decided(session.store().records()), decided(&log), "{name} in a session");
         let starts = |at: &usize| matches!(log[*at], Record::Started { .. });
@@ -598,15 +607,15 @@ fn every_rule_decides_alike_live_replayed_in_a_session_and_after_a_restart() {
             let mut restored = restored.unwrap();
             for record in &log[at..] {
                 let input = match record {
-                    Record::Started { .. } => Input::WorkerIdle,
-                    Record::Reported { trial, step, value, metrics } => Input::Reported {
+                    Record::Started { .. } => StudyInput::WorkerIdle,
+                    Record::Reported { trial, step, value, metrics } => StudyInput::Reported {
                         trial: *trial,
                         step: *step,
                         value: *value,
                         metrics: metrics.clone(),
                     },
                     Record::Completed { trial } | Record::Failed { trial, .. } => {
-                        Input::Ended { trial: *trial, failure: None }
+                        StudyInput::Ended { trial: *trial, failure: None }
                     }
                     _ => continue,
                 };

@@ -2,8 +2,8 @@
 
 use foretell::{Configuration, Direction, RunScore};
 use foretell_search::{
-    AshaRule, ForecastRule, Input, Kappa, ParameterSpace, Policy, RandomSampling, Rank, Record, Reference,
-    SamplerSpec, Schedule, Space, Stopping, Study, StudyError, StudySpec, TrialState,
+    AshaRule, ForecastRule, Kappa, ParameterSpace, RandomSampling, Rank, Record, Reference, SamplerSpec,
+    Schedule, Space, StopPolicy, StoppingDefaults, Study, StudyError, StudyInput, StudySpec, TrialState,
 };
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ fn space() -> Space {
 }
 
 fn asha(rank: Rank, seed: u64) -> StudySpec {
-    let Stopping { burn_in, refit, .. } = Stopping::ranking();
+    let StoppingDefaults { burn_in, refit, .. } = StoppingDefaults::ranking();
     StudySpec {
         schedule: Schedule::Asha { eta: 3, rungs: None },
-        policy: Policy::none(),
+        policy: StopPolicy::none(),
         rank,
         burn_in,
         refit,
@@ -37,20 +37,20 @@ fn driven(spec: &StudySpec, curve: impl Fn(f64, f64, u64) -> f64) -> (Study, Vec
     let mut study = Study::new(spec.clone()).unwrap();
     let mut log = vec![Record::Created { study: Box::new(spec.clone()) }];
     loop {
-        let records = study.step(&Input::WorkerIdle);
+        let records = study.step(&StudyInput::WorkerIdle);
         let Some(Record::Started { trial, configuration, from, until, .. }) = records.first().cloned() else {
             return (study, log);
         };
         log.extend(records);
-        let number = |configuration: &Configuration, name: &str| configuration[name].number().unwrap();
+        let number = |configuration: &Configuration, name: &str| configuration[name].as_number().unwrap();
         for step in from + 1..=until {
             let value = Some(curve(number(&configuration, "x"), number(&configuration, "y"), step));
-            log.extend(study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() }));
+            log.extend(study.step(&StudyInput::Reported { trial, step, value, metrics: BTreeMap::new() }));
             if !study.is_running(trial) {
                 break;
             }
         }
-        log.extend(study.step(&Input::Ended { trial, failure: None }));
+        log.extend(study.step(&StudyInput::Ended { trial, failure: None }));
     }
 }
 
@@ -117,7 +117,7 @@ fn forecasts_promote_whom_the_value_at_the_rung_would_not() {
     }
     let stopping = |rank| StudySpec {
         schedule: Schedule::Full,
-        policy: Policy::from(AshaRule { eta: 3 }),
+        policy: StopPolicy::from(AshaRule { eta: 3 }),
         ..asha(rank, 1)
     };
     let best = |rank| driven(&stopping(rank), crossing).0.best().unwrap().score;
@@ -128,7 +128,7 @@ fn forecasts_promote_whom_the_value_at_the_rung_would_not() {
 fn a_study_that_ranks_by_forecasts_is_restored_at_any_start() {
     let stopping = StudySpec {
         schedule: Schedule::Full,
-        policy: Policy::from(AshaRule { eta: 3 }),
+        policy: StopPolicy::from(AshaRule { eta: 3 }),
         ..asha(Rank::Upper, 2)
     };
     for spec in [asha(Rank::Mean, 2), stopping] {
@@ -137,7 +137,7 @@ fn a_study_that_ranks_by_forecasts_is_restored_at_any_start() {
         let starts = (1..log.len()).filter(|&i| matches!(log[i], Record::Started { .. }));
         for at in starts.step_by(7) {
             let mut restored = Study::resume(spec.clone(), &log[..at]).unwrap();
-            assert_eq!(restored.step(&Input::WorkerIdle)[0], log[at], "record {at}");
+            assert_eq!(restored.step(&StudyInput::WorkerIdle)[0], log[at], "record {at}");
         }
     }
 }
@@ -152,7 +152,7 @@ fn ranks_by_forecasts_need_rungs_and_no_other_forecasts_there() {
             kappa: Kappa::default(),
             reference: Reference::Rung,
         },
-        policy: Policy::from(ForecastRule),
+        policy: StopPolicy::from(ForecastRule),
         ..asha(Rank::Mean, 0)
     };
     for spec in [full, f_hyperband] {

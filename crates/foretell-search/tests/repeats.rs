@@ -2,8 +2,8 @@
 
 use foretell::{Configuration, Direction};
 use foretell_search::{
-    Ending, ForecastRule, MedianRule, Memory, ParameterSpace, Parts, Policy, Record, Refusal, Session, Space,
-    Start, Study, StudyRequest, StudySpec, TrialState,
+    ForecastRule, MedianRule, MemoryStore, ParameterSpace, Record, Refusal, Session, Space, StopPolicy,
+    Study, StudyParts, StudyRequest, StudySpec, TrainingEnd, TrainingStart, TrialState,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,25 +14,25 @@ fn spec(repeats: u64, trials: u64, seed: u64) -> StudySpec {
     let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).expect("a space"));
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
     let repeats = Some(repeats).filter(|repeats| *repeats > 1);
-    StudySpec { max_resource: EPOCHS, trials, repeats, policy: Policy::none(), seed, ..usual }
+    StudySpec { max_resource: EPOCHS, trials, repeats, policy: StopPolicy::none(), seed, ..usual }
 }
 
 /// The value that a configuration reaches on average.
 fn truth(configuration: &Configuration) -> f64 {
-    0.9 - 0.1 * (configuration["x"].number().expect("a number") - 0.6).abs()
+    0.9 - 0.1 * (configuration["x"].as_number().expect("a number") - 0.6).abs()
 }
 
 /// The value that a training reaches: its seed adds or subtracts something.
-fn trained(start: &Start) -> f64 {
+fn trained(start: &TrainingStart) -> f64 {
     truth(&start.configuration)
         + NOISE * (f64::from(start.seed) / f64::from(u32::MAX) - 0.5) * 12.0_f64.sqrt()
 }
 
 /// Trains `spec` from `records` on with so many `workers`, to its end.
 fn run(spec: StudySpec, records: &[Record], workers: usize) -> Session {
-    let store = Memory::from(records.to_vec());
-    let mut session = Session::open(spec, Parts::default(), store).expect("the same study");
-    let mut running: VecDeque<Start> = VecDeque::new();
+    let store = MemoryStore::from(records.to_vec());
+    let mut session = Session::open(spec, StudyParts::default(), store).expect("the same study");
+    let mut running: VecDeque<TrainingStart> = VecDeque::new();
     loop {
         while running.len() < workers
             && let Some(start) = session.ask().expect("it is stored")
@@ -46,7 +46,7 @@ fn run(spec: StudySpec, records: &[Record], workers: usize) -> Session {
                 break;
             }
         }
-        session.tell(start.trial, Ending::Finished).expect("it is stored");
+        session.tell(start.trial, TrainingEnd::Finished).expect("it is stored");
     }
 }
 
@@ -94,13 +94,15 @@ fn the_best_is_that_of_the_best_mean_and_what_cannot_win_is_not_repeated() {
 
 #[test]
 fn repeats_are_not_stopped_and_first_trainings_have_to_beat_the_best_mean() {
-    let session = run(StudySpec { policy: Policy::from(MedianRule), burn_in: 3, ..spec(3, 40, 5) }, &[], 1);
+    let session =
+        run(StudySpec { policy: StopPolicy::from(MedianRule), burn_in: 3, ..spec(3, 40, 5) }, &[], 1);
     let mut seen = BTreeSet::new();
     for trial in session.study().trials() {
         let is_first = seen.insert(format!("{:?}", trial.configuration));
         assert!(is_first || matches!(trial.state, TrialState::Completed { .. }), "a repeat was stopped");
     }
-    let first = run(StudySpec { policy: Policy::from(ForecastRule), burn_in: 3, ..spec(3, 40, 5) }, &[], 2);
+    let first =
+        run(StudySpec { policy: StopPolicy::from(ForecastRule), burn_in: 3, ..spec(3, 40, 5) }, &[], 2);
     check(&first, 40, "forecasts");
 }
 
@@ -149,6 +151,6 @@ fn repeats_need_full_training_and_one_objective() {
 #[test]
 fn the_number_of_repeats_does_not_change_in_a_study() {
     let session = run(spec(3, 6, 1), &[], 1);
-    let store = Memory::from(session.store().records().to_vec());
-    assert!(Session::open(spec(2, 6, 1), Parts::default(), store).is_err());
+    let store = MemoryStore::from(session.store().records().to_vec());
+    assert!(Session::open(spec(2, 6, 1), StudyParts::default(), store).is_err());
 }

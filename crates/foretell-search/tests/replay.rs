@@ -2,17 +2,17 @@
 
 use foretell::{
     Configuration, Curve, Direction, ErrorBudget, FitError, Forecast, HistoryOptions, LastValue, Model,
-    Predictor, Query, Run, StopCriterion, TrainingSet, Value,
+    Predictor, Run, RunQuery, StopCriterion, TrainingSet, Value,
 };
 use foretell_search::{
-    ForecastRule, Kappa, KappaOf, OracleRule, PatienceRule, Policy, Record, Reference, ReplayError, Schedule,
-    Setting, StudySpec, Table, plan, replay, replay_log,
+    ForecastRule, Kappa, KappaOf, OracleRule, PatienceRule, Record, Reference, ReplayError, ReplaySetting,
+    RunTable, Schedule, StopPolicy, StudySpec, plan, replay, replay_log,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 /// Runs that rise in straight lines to `finals` over `points` points.
-fn table(finals: &[f64], points: usize) -> Arc<Table> {
+fn table(finals: &[f64], points: usize) -> Arc<RunTable> {
     let run = |(i, end): (usize, &f64)| {
         let values: Vec<f64> = (1..=points).map(|t| end * t as f64 / points as f64).collect();
         let configuration = Configuration::from([("number".to_owned(), Value::Number(i as f64))]);
@@ -23,7 +23,7 @@ fn table(finals: &[f64], points: usize) -> Arc<Table> {
         }
     };
     let runs: Vec<Run> = finals.iter().enumerate().map(run).collect();
-    Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).unwrap())
+    Arc::new(RunTable::new(&runs, &HistoryOptions::default(), 1).unwrap())
 }
 
 /// `n` finals in a scattered order, the best of them 1.
@@ -33,8 +33,12 @@ fn scattered(n: usize) -> Vec<f64> {
 
 type Lent = Option<Arc<dyn Predictor>>;
 
-fn replayed(table: &Arc<Table>, setting: Setting, predictor: Lent) -> foretell_search::Outcome {
-    replay(table, &[Setting { predictor, ..setting }]).unwrap().remove(0)
+fn replayed(
+    table: &Arc<RunTable>,
+    setting: ReplaySetting,
+    predictor: Lent,
+) -> foretell_search::ReplayOutcome {
+    replay(table, &[ReplaySetting { predictor, ..setting }]).unwrap().remove(0)
 }
 
 fn last() -> Lent {
@@ -70,7 +74,7 @@ impl Predictor for Witness {
 }
 
 impl Model for Tripled {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         Forecast::gaussian(3.0 * query.prefix[query.prefix.len() - 1], 0.0)
     }
     fn held_out(&self) -> &[Forecast] {
@@ -81,21 +85,24 @@ impl Model for Tripled {
 #[test]
 fn without_stopping_everything_is_trained_and_the_best_is_kept() {
     let table = table(&scattered(30), 8);
-    let outcome = replayed(&table, Setting::new(table.study(), None), None);
+    let outcome = replayed(&table, ReplaySetting::new(table.study(), None), None);
     assert_eq!(outcome.orderings.len(), 10);
     for ordering in &outcome.orderings {
         assert_eq!((ordering.spent, ordering.full, ordering.best_kept), (240, 240, true));
         assert!(ordering.regret.abs() < 1e-12);
     }
-    assert_eq!(outcome.speedup(), (1.0, 0.0));
+    assert_eq!(outcome.mean_speedup(), (1.0, 0.0));
 }
 
 #[test]
 fn the_oracle_stops_all_but_the_record_breakers_at_their_first_check() {
     let table = table(&scattered(50), 10);
-    let spec = Setting {
+    let spec = ReplaySetting {
         first_check: 2,
-        ..Setting::new(StudySpec { policy: Policy::from(OracleRule), burn_in: 5, ..table.study() }, None)
+        ..ReplaySetting::new(
+            StudySpec { policy: StopPolicy::from(OracleRule), burn_in: 5, ..table.study() },
+            None,
+        )
     };
     for ordering in &replayed(&table, spec, None).orderings {
         let mut best = f64::NEG_INFINITY;
@@ -123,11 +130,11 @@ fn a_lost_best_is_counted_with_its_regret() {
         curve: Curve::from_epoch_values(v, Direction::Maximize),
     };
     let runs: Vec<Run> = values.iter().enumerate().map(run).collect();
-    let table = Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).unwrap());
-    let spec = Setting {
+    let table = Arc::new(RunTable::new(&runs, &HistoryOptions::default(), 1).unwrap());
+    let spec = ReplaySetting {
         orderings: 20,
-        ..Setting::new(
-            StudySpec { policy: Policy::from(PatienceRule { patience: 1 }), burn_in: 1, ..table.study() },
+        ..ReplaySetting::new(
+            StudySpec { policy: StopPolicy::from(PatienceRule { patience: 1 }), burn_in: 1, ..table.study() },
             None,
         )
     };
@@ -150,8 +157,8 @@ fn a_lost_best_is_counted_with_its_regret() {
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
     let table = table(&scattered(60), 12);
-    let (policy, criterion) = (Policy::from(ForecastRule), sure(0.9));
-    let spec = Setting::new(StudySpec { policy, criterion, burn_in: 20, ..table.study() }, None);
+    let (policy, criterion) = (StopPolicy::from(ForecastRule), sure(0.9));
+    let spec = ReplaySetting::new(StudySpec { policy, criterion, burn_in: 20, ..table.study() }, None);
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| format!("{:?}", replayed(&table, spec.clone(), last())))
@@ -164,11 +171,11 @@ fn settings_that_learn_from_the_same_runs_share_models() {
     let table = table(&scattered(40), 10);
     let witness = Arc::new(Witness::default());
     let setting = |stop_probability| {
-        let spec = Setting {
+        let spec = ReplaySetting {
             orderings: 3,
-            ..Setting::new(
+            ..ReplaySetting::new(
                 StudySpec {
-                    policy: Policy::from(ForecastRule),
+                    policy: StopPolicy::from(ForecastRule),
                     criterion: sure(stop_probability),
                     burn_in: 10,
                     ..table.study()
@@ -176,7 +183,7 @@ fn settings_that_learn_from_the_same_runs_share_models() {
                 None,
             )
         };
-        Setting { predictor: lent(&witness), ..spec }
+        ReplaySetting { predictor: lent(&witness), ..spec }
     };
     replay(&table, &[setting(0.5), setting(0.9), setting(0.99)]).unwrap();
     let fits = witness.fits.lock().unwrap();
@@ -188,11 +195,14 @@ fn settings_that_learn_from_the_same_runs_share_models() {
 fn predictors_of_one_name_do_not_share_models() {
     let table = table(&scattered(40), 10);
     let witnesses = [Witness::default(), Witness::default()].map(Arc::new);
-    let spec = Setting {
+    let spec = ReplaySetting {
         orderings: 1,
-        ..Setting::new(StudySpec { policy: Policy::from(ForecastRule), burn_in: 10, ..table.study() }, None)
+        ..ReplaySetting::new(
+            StudySpec { policy: StopPolicy::from(ForecastRule), burn_in: 10, ..table.study() },
+            None,
+        )
     };
-    let setting = |witness| Setting { predictor: lent(witness), ..spec.clone() };
+    let setting = |witness| ReplaySetting { predictor: lent(witness), ..spec.clone() };
     replay(&table, &[setting(&witnesses[0]), setting(&witnesses[1])]).unwrap();
     let fits = witnesses.each_ref().map(|witness| witness.fits.lock().unwrap().len());
     assert!(fits[0] > 0 && fits[0] == fits[1], "{fits:?}");
@@ -202,7 +212,7 @@ fn predictors_of_one_name_do_not_share_models() {
 fn workers_share_the_clock_but_not_the_cost() {
     let table = table(&scattered(12), 5);
     for (workers, elapsed) in [(1, 60), (4, 15), (5, 15), (12, 5), (50, 5)] {
-        let spec = Setting { workers, orderings: 1, ..Setting::new(table.study(), None) };
+        let spec = ReplaySetting { workers, orderings: 1, ..ReplaySetting::new(table.study(), None) };
         let trace = &replayed(&table, spec, None).orderings[0].trace;
         assert_eq!((trace.elapsed, trace.resume), (elapsed, 60), "{workers} workers");
     }
@@ -215,8 +225,11 @@ fn hyperband_spends_what_its_plan_says_both_ways() {
     for retrain in [false, true] {
         let schedule =
             Schedule::Hyperband { eta: 3, runs: 4, kappa: Kappa::default(), reference: Reference::Rung };
-        let spec =
-            Setting { retrain, orderings: 2, ..Setting::new(StudySpec { schedule, ..table.study() }, None) };
+        let spec = ReplaySetting {
+            retrain,
+            orderings: 2,
+            ..ReplaySetting::new(StudySpec { schedule, ..table.study() }, None)
+        };
         for ordering in &replayed(&table, spec, None).orderings {
             let trace = &ordering.trace;
             assert_eq!((trace.scratch, trace.resume), (4 * totals.scratch, 4 * totals.resume));
@@ -233,10 +246,10 @@ fn f_hyperband_saves_and_bolder_kappas_save_more() {
     let spent = |reference, kappa: f64| {
         let kappa = Kappa { kappa, of: KappaOf::Next };
         let schedule = Schedule::Hyperband { eta: 3, runs: 10, kappa, reference };
-        let spec = Setting {
+        let spec = ReplaySetting {
             orderings: 3,
-            ..Setting::new(
-                StudySpec { schedule, policy: Policy::from(OracleRule), burn_in: 20, ..table.study() },
+            ..ReplaySetting::new(
+                StudySpec { schedule, policy: StopPolicy::from(OracleRule), burn_in: 20, ..table.study() },
                 None,
             )
         };
@@ -259,10 +272,10 @@ fn levels_learn_from_what_reached_them_and_forecast_no_further() {
     let witness = Arc::new(Witness::default());
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 6, kappa: Kappa::default(), reference: Reference::Level };
-    let policy = Policy::from(ForecastRule);
-    let spec = Setting {
+    let policy = StopPolicy::from(ForecastRule);
+    let spec = ReplaySetting {
         orderings: 2,
-        ..Setting::new(StudySpec { schedule, policy, burn_in: 12, ..table.study() }, None)
+        ..ReplaySetting::new(StudySpec { schedule, policy, burn_in: 12, ..table.study() }, None)
     };
     replayed(&table, spec, lent(&witness));
     let fits = witness.fits.lock().unwrap();
@@ -283,15 +296,15 @@ fn a_configuration_that_was_learned_from_gets_its_held_out_forecast() {
     let witness = Arc::new(Witness::default());
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 12, kappa: Kappa::default(), reference: Reference::Level };
-    let policy = Policy::from(ForecastRule);
-    let spec = Setting {
+    let policy = StopPolicy::from(ForecastRule);
+    let spec = ReplaySetting {
         orderings: 1,
         retrain: true,
-        ..Setting::new(StudySpec { schedule, policy, burn_in: 30, ..table.study() }, None)
+        ..ReplaySetting::new(StudySpec { schedule, policy, burn_in: 30, ..table.study() }, None)
     };
     let outcome = replayed(&table, spec, lent(&witness));
     let trials = outcome.orderings[0].trace.trials.len() as f64;
-    assert!(outcome.stopped() <= trials, "a run that is stopped at several rungs counts once");
+    assert!(outcome.mean_stopped_trials() <= trials, "a run that is stopped at several rungs counts once");
     let learned = witness.fits.lock().unwrap().iter().filter(|fit| fit.1 > 8.5).map(|fit| fit.2.len()).max();
     assert!(learned.is_some_and(|runs| runs <= 6), "repeats count once");
     assert!(outcome.orderings[0].trace.trials.iter().any(|trial| trial.stopped_at == Some(1)));
@@ -302,14 +315,14 @@ fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in()
     let table = table(&scattered(120), 27);
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 3, kappa: Kappa::default(), reference: Reference::Level };
-    let cold = Setting {
+    let cold = ReplaySetting {
         orderings: 2,
-        ..Setting::new(
-            StudySpec { schedule, policy: Policy::from(OracleRule), burn_in: 100, ..table.study() },
+        ..ReplaySetting::new(
+            StudySpec { schedule, policy: StopPolicy::from(OracleRule), burn_in: 100, ..table.study() },
             None,
         )
     };
-    let warm = Setting { warm_start: 50, ..cold.clone() };
+    let warm = ReplaySetting { warm_start: 50, ..cold.clone() };
     let saved = |spec| {
         let outcome = replayed(&table, spec, None);
         (outcome.mean(|o| (o.full - o.spent) as f64), outcome)
@@ -325,10 +338,10 @@ fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in()
 #[test]
 fn exempt_runs_are_trained_to_their_end_and_audited() {
     let table = table(&scattered(300), 10);
-    let spec = Setting {
+    let spec = ReplaySetting {
         orderings: 4,
-        ..Setting::new(
-            StudySpec { policy: Policy::from(OracleRule), burn_in: 10, exempt: 0.1, ..table.study() },
+        ..ReplaySetting::new(
+            StudySpec { policy: StopPolicy::from(OracleRule), burn_in: 10, exempt: 0.1, ..table.study() },
             None,
         )
     };
@@ -344,11 +357,11 @@ fn exempt_runs_are_trained_to_their_end_and_audited() {
 fn refitting_learns_from_more_runs() {
     let table = table(&scattered(120), 6);
     let witness = Arc::new(Witness::default());
-    let spec = Setting {
+    let spec = ReplaySetting {
         orderings: 1,
-        ..Setting::new(
+        ..ReplaySetting::new(
             StudySpec {
-                policy: Policy::from(ForecastRule),
+                policy: StopPolicy::from(ForecastRule),
                 criterion: StopCriterion { error_budget: ErrorBudget::PerRun, ..sure(0.99) },
                 burn_in: 10,
                 refit: Some(1.5),
@@ -367,16 +380,16 @@ fn refitting_learns_from_more_runs() {
 #[test]
 fn i_epoch_trains_all_a_little_and_the_best_to_the_end() {
     let table = table(&scattered(40), 10);
-    let spec = Setting {
+    let spec = ReplaySetting {
         orderings: 2,
-        ..Setting::new(
+        ..ReplaySetting::new(
             StudySpec { schedule: Schedule::IEpoch { epochs: 2, keep: 5 }, burn_in: 1, ..table.study() },
             None,
         )
     };
     let outcome = replayed(&table, spec, None);
     assert!(outcome.orderings.iter().all(|o| o.spent == 40 * 2 + 5 * 8 && o.best_kept));
-    assert!((outcome.stopped() - 35.0).abs() < 1e-12);
+    assert!((outcome.mean_stopped_trials() - 35.0).abs() < 1e-12);
 }
 
 #[test]
@@ -384,14 +397,14 @@ fn asha_and_successive_halving_find_the_best_of_curves_that_never_cross() {
     let table = table(&scattered(81), 27);
     for schedule in [Schedule::Asha { eta: 3, rungs: None }, Schedule::SuccessiveHalving { eta: 3 }] {
         for workers in [1, 7] {
-            let spec = Setting {
+            let spec = ReplaySetting {
                 workers,
                 orderings: 2,
-                ..Setting::new(StudySpec { schedule, ..table.study() }, None)
+                ..ReplaySetting::new(StudySpec { schedule, ..table.study() }, None)
             };
             let outcome = replayed(&table, spec, None);
             assert!((outcome.best_kept() - 1.0).abs() < 1e-12, "{schedule:?}");
-            assert!(outcome.speedup().0 > 3.0, "{schedule:?}");
+            assert!(outcome.mean_speedup().0 > 3.0, "{schedule:?}");
         }
     }
 }
@@ -400,7 +413,7 @@ fn asha_and_successive_halving_find_the_best_of_curves_that_never_cross() {
 fn bad_settings_are_refused_with_their_numbers() {
     let table = table(&scattered(20), 9);
     let good = StudySpec { burn_in: 5, ..table.study() };
-    let with = |study| Setting::new(study, None);
+    let with = |study| ReplaySetting::new(study, None);
     let hyperband = |eta, kappa| {
         let kappa = Kappa { kappa, of: KappaOf::Next };
         Schedule::Hyperband { eta, runs: 2, kappa, reference: Reference::Rung }
@@ -415,10 +428,13 @@ fn bad_settings_are_refused_with_their_numbers() {
         (with(StudySpec { schedule: hyperband(3, 1.5), ..good.clone() }), "kappa = 1.5"),
         (with(StudySpec { criterion: sure(0.4), ..good.clone() }), "stop probability 0.4"),
         (with(StudySpec { criterion: sure(1.0), ..good.clone() }), "stop probability 1"),
-        (with(StudySpec { policy: Policy::from(OracleRule), burn_in: 20, ..good.clone() }), "burn-in of 20"),
-        (Setting { warm_start: 20, ..with(good.clone()) }, "warm start of 20 runs leaves none of 20"),
+        (
+            with(StudySpec { policy: StopPolicy::from(OracleRule), burn_in: 20, ..good.clone() }),
+            "burn-in of 20",
+        ),
+        (ReplaySetting { warm_start: 20, ..with(good.clone()) }, "warm start of 20 runs leaves none of 20"),
         (with(StudySpec { max_resource: 10, ..good.clone() }), "10, but the recorded runs have 9"),
-        (Setting { orderings: 0, ..with(good.clone()) }, "orderings is 0"),
+        (ReplaySetting { orderings: 0, ..with(good.clone()) }, "orderings is 0"),
         (with(StudySpec { exempt: 1.0, ..good.clone() }), "exempt fraction 1"),
         (with(StudySpec { refit: Some(1.0), ..good.clone() }), "refit factor 1"),
         (
@@ -445,19 +461,19 @@ fn unfinished_runs_are_no_replay() {
         curve: Curve::from_epoch_values(&[0.1, 0.2, 0.3], Direction::Maximize),
     };
     let options = HistoryOptions { target: Some(3.0), ..HistoryOptions::default() };
-    let error = Table::new(&[short, whole], &options, 1).unwrap_err();
+    let error = RunTable::new(&[short, whole], &options, 1).unwrap_err();
     assert_eq!(error, ReplayError::TooFewRuns { got: 1, unfinished: 1 });
 }
 
 /// The table of runs that report `values`.
-fn table_of(values: &[Vec<f64>]) -> Arc<Table> {
+fn table_of(values: &[Vec<f64>]) -> Arc<RunTable> {
     let run = |(i, values): (usize, &Vec<f64>)| Run {
         id: i.to_string(),
         configuration: Configuration::new(),
         curve: Curve::from_epoch_values(values, Direction::Maximize),
     };
     let runs: Vec<Run> = values.iter().enumerate().map(run).collect();
-    Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).unwrap())
+    Arc::new(RunTable::new(&runs, &HistoryOptions::default(), 1).unwrap())
 }
 
 #[test]
@@ -467,15 +483,17 @@ fn a_run_that_diverged_is_counted_up_to_there_on_both_sides_by_replays_and_searc
     diverged[3..].fill(f64::NAN);
     let table = table_of(&[rises(0.3), rises(0.9), diverged, rises(0.5), rises(0.7)]);
     // it is seen at its second value that is not finite, the fifth
-    for policy in [Policy::none(), Policy::from(OracleRule), Policy::from(PatienceRule { patience: 9 })] {
-        let spec = Setting {
+    for policy in
+        [StopPolicy::none(), StopPolicy::from(OracleRule), StopPolicy::from(PatienceRule { patience: 9 })]
+    {
+        let spec = ReplaySetting {
             orderings: 4,
-            ..Setting::new(StudySpec { policy: policy.clone(), burn_in: 1, ..table.study() }, None)
+            ..ReplaySetting::new(StudySpec { policy: policy.clone(), burn_in: 1, ..table.study() }, None)
         };
         let outcome = replayed(&table, spec.clone(), None);
         for (ordering, one) in outcome.orderings.iter().enumerate() {
             assert_eq!(one.full, 4 * 10 + 5, "{policy:?}");
-            if policy == Policy::none() {
+            if policy == StopPolicy::none() {
                 assert_eq!(one.spent, one.full);
                 continue;
             }
@@ -495,10 +513,10 @@ fn the_place_of_the_best_that_was_kept_and_the_regret_where_the_best_was_lost() 
     // patience of one point stops every run but the first: all but the best are flat, and that starts flat
     let flat = |end: f64| vec![end; 4];
     let table = table_of(&[flat(0.3), flat(0.5), flat(0.2), vec![0.1, 0.1, 0.1, 0.9]]);
-    let spec = Setting {
+    let spec = ReplaySetting {
         orderings: 40,
-        ..Setting::new(
-            StudySpec { policy: Policy::from(PatienceRule { patience: 1 }), burn_in: 1, ..table.study() },
+        ..ReplaySetting::new(
+            StudySpec { policy: StopPolicy::from(PatienceRule { patience: 1 }), burn_in: 1, ..table.study() },
             None,
         )
     };

@@ -2,9 +2,9 @@
 
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
-    AshaRule, GpSampling, GridSampling, Input, ParameterSpace, Parts, Policy, RandomSampling, Rank, Record,
-    Sampler, SamplerSpec, Schedule, Space, Study, StudySpec, TpeGpSampling, TpeSampling, TrialState, Worth,
-    trial_stream,
+    AshaRule, GpSampling, GridSampling, ParameterSpace, RandomSampling, Rank, Record, Sampler, SamplerSpec,
+    Schedule, Space, StopPolicy, Study, StudyInput, StudyParts, StudySpec, TpeGpSampling, TpeSampling,
+    TrialState, Worth, trial_stream,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 type Function = fn(&Configuration) -> f64;
 
 fn number(configuration: &Configuration, name: &str) -> f64 {
-    configuration[name].number().unwrap_or(0.0)
+    configuration[name].as_number().unwrap_or(0.0)
 }
 
 fn spec(texts: &[&str], sampler: SamplerSpec, seed: u64) -> StudySpec {
@@ -21,7 +21,7 @@ fn spec(texts: &[&str], sampler: SamplerSpec, seed: u64) -> StudySpec {
         trials: 60,
         max_resource: 1,
         burn_in: 1,
-        policy: Policy::none(),
+        policy: StopPolicy::none(),
         seed,
         ..StudySpec::new(
             Space::Parameters(ParameterSpace::parse(texts).unwrap()),
@@ -31,15 +31,15 @@ fn spec(texts: &[&str], sampler: SamplerSpec, seed: u64) -> StudySpec {
     }
 }
 
-fn report(trial: u64, step: u64, value: f64) -> Input {
-    Input::Reported { trial, step, value: Some(value), metrics: BTreeMap::new() }
+fn report(trial: u64, step: u64, value: f64) -> StudyInput {
+    StudyInput::Reported { trial, step, value: Some(value), metrics: BTreeMap::new() }
 }
 
 /// Runs a study to its end with one worker; the value of a trial after `step` is `value`.
 fn driven(study: &mut Study, value: impl Fn(&Configuration, u64) -> f64) -> Vec<Record> {
     let mut log = Vec::new();
     loop {
-        let records = study.step(&Input::WorkerIdle);
+        let records = study.step(&StudyInput::WorkerIdle);
         let Some(first) = records.first().cloned() else { return log };
         log.extend(records);
         // a trial that a restart found trained as far as wanted is closed, and not started
@@ -50,7 +50,7 @@ fn driven(study: &mut Study, value: impl Fn(&Configuration, u64) -> f64) -> Vec<
                 break;
             }
         }
-        log.extend(study.step(&Input::Ended { trial, failure: None }));
+        log.extend(study.step(&StudyInput::Ended { trial, failure: None }));
     }
 }
 
@@ -72,7 +72,7 @@ fn mixed(configuration: &Configuration) -> f64 {
     let lr = (number(configuration, "lr").log10() + 3.0).powi(2) / 4.0;
     let n = (number(configuration, "n") - 6.0).abs() / 7.0;
     let w = ((number(configuration, "w") / 128.0).log2() / 4.0).powi(2);
-    let o = match configuration["o"].text() {
+    let o = match configuration["o"].as_text() {
         Some("b") => (number(configuration, "m") - 0.9).powi(2),
         Some("a") => 0.5,
         _ => 1.0,
@@ -115,9 +115,9 @@ fn a_restart_at_any_record_proposes_the_same() {
         [SamplerSpec::from(TpeSampling), SamplerSpec::from(GpSampling), SamplerSpec::from(TpeGpSampling)]
     {
         for (schedule, policy, rank) in [
-            (asha(None), Policy::none(), Rank::Value),
-            (asha(Some(2)), Policy::none(), Rank::Mean),
-            (Schedule::Full, Policy::from(AshaRule { eta: 3 }), Rank::Value),
+            (asha(None), StopPolicy::none(), Rank::Value),
+            (asha(Some(2)), StopPolicy::none(), Rank::Mean),
+            (Schedule::Full, StopPolicy::from(AshaRule { eta: 3 }), Rank::Value),
         ] {
             let spec = StudySpec {
                 trials: 40,
@@ -135,7 +135,7 @@ fn a_restart_at_any_record_proposes_the_same() {
             let starts = (1..log.len()).filter(|&i| matches!(log[i], Record::Started { .. }));
             for at in starts.step_by(3) {
                 let mut restored = Study::resume(spec.clone(), &log[..at]).unwrap();
-                assert_eq!(restored.step(&Input::WorkerIdle)[0], log[at], "record {at}, {schedule:?}");
+                assert_eq!(restored.step(&StudyInput::WorkerIdle)[0], log[at], "record {at}, {schedule:?}");
             }
         }
     }
@@ -184,14 +184,15 @@ fn eight_workers_propose_no_configuration_twice_and_end_when_all_were_tried() {
         let mut study = Study::new(spec).unwrap();
         let mut running = Vec::new();
         let mut proposed = Vec::new();
-        while let Some(Record::Started { trial, configuration, .. }) = study.step(&Input::WorkerIdle).first()
+        while let Some(Record::Started { trial, configuration, .. }) =
+            study.step(&StudyInput::WorkerIdle).first()
         {
             proposed.push(configuration.clone());
             running.push((*trial, number(configuration, "n")));
             if running.len() == 8 {
                 let (trial, value) = running.remove((proposed.len() * 5) % 8);
                 study.step(&report(trial, 1, value));
-                study.step(&Input::Ended { trial, failure: None });
+                study.step(&StudyInput::Ended { trial, failure: None });
             }
         }
         let all = proposed.len();
@@ -210,11 +211,11 @@ fn failures_and_equal_scores_stop_nobody() {
     {
         let mut study = Study::new(spec(&MIXED, sampler, 2)).unwrap();
         for trial in 0..30 {
-            assert!(!study.step(&Input::WorkerIdle).is_empty());
+            assert!(!study.step(&StudyInput::WorkerIdle).is_empty());
             if trial % 3 > 0 {
                 study.step(&report(trial, 1, 0.5));
             }
-            study.step(&Input::Ended { trial, failure: None });
+            study.step(&StudyInput::Ended { trial, failure: None });
         }
         let failed = |trial: &&foretell_search::Trial| matches!(trial.state, TrialState::Failed { .. });
         assert_eq!(study.trials().iter().filter(failed).count(), 10);
@@ -233,19 +234,21 @@ impl Sampler for Listening {
         Some(self.space.sample(&mut trial_stream(1, trial)))
     }
 
-    fn started(&mut self, _: u64, _: &Configuration) {}
+    fn observe_start(&mut self, _: u64, _: &Configuration) {}
 
     fn learn(&mut self, trial: u64, _: &Configuration, worth: Worth) {
         self.told.lock().unwrap().insert(trial, worth);
     }
 
-    fn failed(&mut self, _: u64, _: &Configuration) {}
+    fn observe_failure(&mut self, _: u64, _: &Configuration) {}
 }
 
 #[test]
 fn paused_and_stopped_trials_count_with_how_they_may_end_and_its_spread() {
     let asha = Schedule::Asha { eta: 3, rungs: None };
-    for (schedule, policy) in [(asha, Policy::none()), (Schedule::Full, Policy::from(AshaRule { eta: 3 }))] {
+    for (schedule, policy) in
+        [(asha, StopPolicy::none()), (Schedule::Full, StopPolicy::from(AshaRule { eta: 3 }))]
+    {
         let spec = StudySpec {
             schedule,
             policy: policy.clone(),
@@ -255,14 +258,15 @@ fn paused_and_stopped_trials_count_with_how_they_may_end_and_its_spread() {
         let told = Arc::new(Mutex::new(BTreeMap::new()));
         let space = ParameterSpace::parse(&MIXED).unwrap();
         let sampler: Box<dyn Sampler> = Box::new(Listening { space, told: Arc::clone(&told) });
-        let mut study = Study::with(spec, Parts { sampler: Some(sampler), ..Parts::default() }).unwrap();
+        let mut study =
+            Study::with(spec, StudyParts { sampler: Some(sampler), ..StudyParts::default() }).unwrap();
         // ends lie at about twice the score after the first epoch, give or take what the configuration says
         driven(&mut study, |c, step| (number(c, "w") / 512.0 + 0.1) * (1.0 - 0.5_f64.powi(step as i32)));
         let told = told.lock().unwrap();
         let early = study.trials().iter().enumerate().filter(|(_, trial)| trial.step < 9);
         let mut count = 0;
         for (number, trial) in early {
-            let (worth, last) = (told[&(number as u64)], trial.curve.last().unwrap().1);
+            let (worth, last) = (told[&(number as u64)], trial.curve.last_point().unwrap().1);
             assert!(
                 !worth.measured && worth.score > last && worth.sd > 0.0,
                 "{number}: {worth:?} after {last}"
@@ -281,7 +285,7 @@ fn trials_that_all_fail_leave_nothing_to_learn_from_and_the_search_goes_on() {
     {
         let mut study = Study::new(spec(&["lr=log:1e-4:1"], sampler.clone(), 3)).unwrap();
         for number in 0..20 {
-            let records = study.step(&Input::WorkerIdle);
+            let records = study.step(&StudyInput::WorkerIdle);
             let Some(Record::Started { trial, .. }) = records.first() else {
                 panic!("{sampler:?} proposes no trial {number}")
             };
@@ -289,7 +293,7 @@ fn trials_that_all_fail_leave_nothing_to_learn_from_and_the_search_goes_on() {
             if failure.is_none() {
                 study.step(&report(*trial, 1, 0.5));
             }
-            study.step(&Input::Ended { trial: *trial, failure });
+            study.step(&StudyInput::Ended { trial: *trial, failure });
         }
         assert!(study.best().is_some(), "{sampler:?}");
     }

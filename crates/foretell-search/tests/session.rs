@@ -4,12 +4,13 @@ mod common;
 
 use common::accuracy;
 use foretell::{
-    Configuration, Direction, FitError, Forecast, Model, Predictor, Query, RunScore, TrainingSet, Value,
+    Configuration, Direction, FitError, Forecast, Model, Predictor, RunQuery, RunScore, TrainingSet, Value,
 };
 use foretell_search::{
-    Answer, End, Ending, ForecastRule, Job, Kappa, Memory, Next, ParameterSpace, Parts, Policy, Record,
-    Records, Reference, Sampler, Schedule, Scheduler, Session, SessionError, Space, Start, Store, StoreError,
-    Study, StudyError, StudySpec, Summary, TrialState, Worth, plan,
+    ForecastRule, JobEnd, Kappa, MemoryStore, NextAction, ParameterSpace, Record, RecordIterator, Reference,
+    Sampler, Schedule, Scheduler, Session, SessionError, Space, StopPolicy, Store, StoreError, Study,
+    StudyError, StudyParts, StudySpec, StudySummary, TrainingAnswer, TrainingEnd, TrainingJob, TrainingStart,
+    TrialState, Worth, plan,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,14 +53,14 @@ fn trained(spec: StudySpec, see: impl Fn(&Session)) -> Session {
             }
             see(&session);
         }
-        session.tell(start.trial, Ending::Finished).unwrap();
+        session.tell(start.trial, TrainingEnd::Finished).unwrap();
     }
     session
 }
 
 /// A store that refuses one append, the one of that number, once.
 struct Failing {
-    memory: Memory,
+    memory: MemoryStore,
     appends: usize,
     refused: usize,
 }
@@ -73,7 +74,7 @@ impl Store for Failing {
         self.memory.append(record)
     }
 
-    fn read_from(&self, first: u64) -> Result<Records<'_>, StoreError> {
+    fn read_from(&self, first: u64) -> Result<RecordIterator<'_>, StoreError> {
         self.memory.read_from(first)
     }
 }
@@ -88,7 +89,7 @@ fn remembered(study: &Study) -> String {
     });
     let trials: Vec<_> = trials.collect();
     let (progress, levels) = (study.progress(), study.learning_from());
-    format!("{trials:?} {progress:?} {levels:?} {:?} {:?}", Summary::new(study), study.best())
+    format!("{trials:?} {progress:?} {levels:?} {:?} {:?}", StudySummary::new(study), study.best())
 }
 
 /// Calls `call` again after it failed, and checks the study against a fold of what its store holds.
@@ -109,7 +110,7 @@ fn losses() -> StudySpec {
     StudySpec {
         metric,
         direction: Direction::Minimize,
-        policy: Policy::from(ForecastRule),
+        policy: StopPolicy::from(ForecastRule),
         burn_in: 3,
         ..spec()
     }
@@ -124,14 +125,14 @@ fn reported(spec: &StudySpec, configuration: &Configuration, step: u64) -> f64 {
 #[test]
 fn a_loss_without_a_logarithm_is_forecast_on_another_scale() {
     let losses = StudySpec { predictor: "last-value".to_owned(), ..losses() };
-    let mut session = Session::open(losses, Parts::default(), Memory::default()).unwrap();
+    let mut session = Session::open(losses, StudyParts::default(), MemoryStore::default()).unwrap();
     for trial in 0..4 {
         let start = session.ask().unwrap().unwrap();
         for step in 1..=EPOCHS {
             let loss = 2.0 + trial as f64 * 0.1 - 0.1 * step as f64;
             session.report(start.trial, step, loss, BTreeMap::new()).unwrap();
         }
-        session.tell(start.trial, Ending::Finished).unwrap();
+        session.tell(start.trial, TrainingEnd::Finished).unwrap();
     }
     let start = session.ask().unwrap().unwrap();
     for (step, loss) in [(1, 1.5), (2, -0.5), (3, 0.0)] {
@@ -143,7 +144,7 @@ fn a_loss_without_a_logarithm_is_forecast_on_another_scale() {
 
 #[test]
 fn no_forecast_is_certain_where_a_trial_gets_worse_than_all_completed_ones() {
-    let mut session = Session::open(losses(), Parts::default(), Memory::default()).unwrap();
+    let mut session = Session::open(losses(), StudyParts::default(), MemoryStore::default()).unwrap();
     let mut means = Vec::new();
     for trial in 0..8 {
         let start = session.ask().unwrap().unwrap();
@@ -156,7 +157,7 @@ fn no_forecast_is_certain_where_a_trial_gets_worse_than_all_completed_ones() {
                 means.push(forecast.mean.to_bits());
             }
         }
-        session.tell(start.trial, Ending::Finished).unwrap();
+        session.tell(start.trial, TrainingEnd::Finished).unwrap();
     }
     let all = means.len();
     means.sort_unstable();
@@ -167,18 +168,18 @@ fn no_forecast_is_certain_where_a_trial_gets_worse_than_all_completed_ones() {
 #[test]
 fn a_metric_that_is_the_same_in_every_report_stops_no_trial_until_one_differs() {
     let spec = StudySpec {
-        policy: Policy::from(ForecastRule),
+        policy: StopPolicy::from(ForecastRule),
         burn_in: 3,
         predictor: "last-value".to_owned(),
         ..spec()
     };
-    let mut session = Session::open(spec, Parts::default(), Memory::default()).unwrap();
+    let mut session = Session::open(spec, StudyParts::default(), MemoryStore::default()).unwrap();
     for _ in 0..3 {
         let start = session.ask().unwrap().unwrap();
         for step in 1..=EPOCHS {
             session.report(start.trial, step, 0.5, BTreeMap::new()).unwrap();
         }
-        session.tell(start.trial, Ending::Finished).unwrap();
+        session.tell(start.trial, TrainingEnd::Finished).unwrap();
     }
     assert_eq!(session.study().constant(), Some(0.5));
     let start = session.ask().unwrap().unwrap();
@@ -189,7 +190,7 @@ fn a_metric_that_is_the_same_in_every_report_stops_no_trial_until_one_differs() 
 }
 
 /// One training of the lone worker.
-fn train(session: &mut Session<Failing>, start: &Start) {
+fn train(session: &mut Session<Failing>, start: &TrainingStart) {
     for step in start.from + 1..=start.until {
         let value = accuracy(&start.configuration, step);
         let report = |session: &mut Session<Failing>| {
@@ -199,12 +200,12 @@ fn train(session: &mut Session<Failing>, start: &Start) {
             break;
         }
     }
-    again(session, |session| session.tell(start.trial, Ending::Finished));
+    again(session, |session| session.tell(start.trial, TrainingEnd::Finished));
 }
 
 fn driven(spec: &StudySpec, refused: usize) -> Result<Vec<Record>, SessionError> {
-    let store = Failing { memory: Memory::default(), appends: 0, refused };
-    let mut session = Session::open(spec.clone(), Parts::default(), store)?;
+    let store = Failing { memory: MemoryStore::default(), appends: 0, refused };
+    let mut session = Session::open(spec.clone(), StudyParts::default(), store)?;
     while let Some(start) = again(&mut session, Session::ask) {
         train(&mut session, &start);
     }
@@ -226,7 +227,7 @@ fn a_store_that_fails_at_any_record_leaves_memory_equal_to_the_log_and_loses_not
 
 /// A training of a simulated worker.
 struct Training {
-    start: Start,
+    start: TrainingStart,
     step: u64,
     stops: bool,
 }
@@ -254,7 +255,7 @@ fn deferred(spec: &StudySpec, workers: usize, delay: usize) -> (Vec<Record>, usi
             if due > turns {
                 fits.push((due, fit));
             } else {
-                for answer in session.fitted(fit.run()).unwrap() {
+                for answer in session.accept_fit(fit.run()).unwrap() {
                     let its = running.iter_mut().filter(|training| training.start.trial == answer.trial);
                     its.for_each(|training| training.stops |= answer.stop);
                 }
@@ -265,7 +266,7 @@ fn deferred(spec: &StudySpec, workers: usize, delay: usize) -> (Vec<Record>, usi
         for place in (0..running.len()).rev() {
             let Training { start, step, stops } = &mut running[place];
             if *stops || *step == start.until {
-                session.tell(start.trial, Ending::Finished).unwrap();
+                session.tell(start.trial, TrainingEnd::Finished).unwrap();
                 running.remove(place);
                 continue;
             }
@@ -285,7 +286,7 @@ fn decided(records: &[Record]) -> Vec<Record> {
         match record {
             Record::Started { trial, .. } => drop(ended.remove(trial)),
             Record::Reported { trial, .. } => return !ended.contains(trial),
-            _ => ended.extend(record.ends()),
+            _ => ended.extend(record.ended_trial()),
         }
         true
     };
@@ -343,7 +344,7 @@ fn a_promoted_trial_starts_again_after_its_stopped_training_has_ended() {
         }
         let Some((&trial, _)) = running.iter().next() else {
             match ending.pop() {
-                Some(trial) => session.tell(trial, Ending::Finished).unwrap(),
+                Some(trial) => session.tell(trial, TrainingEnd::Finished).unwrap(),
                 None => break,
             }
             continue;
@@ -362,7 +363,7 @@ fn a_promoted_trial_starts_again_after_its_stopped_training_has_ended() {
                 assert_eq!(before, session.store().records().len(), "its last words count for nothing");
                 again += usize::from(!words.stop);
             } else {
-                session.tell(trial, Ending::Finished).unwrap();
+                session.tell(trial, TrainingEnd::Finished).unwrap();
             }
         }
     }
@@ -380,7 +381,7 @@ fn a_training_that_goes_on_is_stopped_and_counts_with_what_it_reported() {
     }
     assert!(session.report(start.trial, 12, 0.6, BTreeMap::new()).unwrap().stop);
     assert_eq!(session.overrun_step(start.trial), Some(12));
-    session.tell(start.trial, Ending::Failed("ended by signal 15".to_owned())).unwrap();
+    session.tell(start.trial, TrainingEnd::Failed("ended by signal 15".to_owned())).unwrap();
     assert!(matches!(session.study().trials()[0].state, TrialState::Completed { .. }));
 }
 
@@ -390,7 +391,7 @@ fn the_first_three_failures_without_a_report_leave_no_hope() {
     for trial in 0..3 {
         assert_eq!(session.hopeless(), None);
         session.ask().unwrap().unwrap();
-        session.tell(trial, Ending::Failed(format!("reason {trial}"))).unwrap();
+        session.tell(trial, TrainingEnd::Failed(format!("reason {trial}"))).unwrap();
     }
     assert_eq!(session.hopeless(), Some("reason 2"));
     session.ask().unwrap().unwrap();
@@ -402,7 +403,7 @@ fn the_first_three_failures_without_a_report_leave_no_hope() {
 fn a_trial_without_any_value_has_no_score() {
     let mut session = Session::new(spec()).unwrap();
     let start = session.ask().unwrap().unwrap();
-    session.tell(start.trial, Ending::Finished).unwrap();
+    session.tell(start.trial, TrainingEnd::Finished).unwrap();
     assert!(matches!(session.study().trials()[0].state, TrialState::Failed { .. }));
     assert_eq!(session.best(), None);
     // a log that says otherwise was changed
@@ -416,13 +417,13 @@ fn a_trial_without_any_value_has_no_score() {
 fn a_store_with_another_study_is_refused_and_one_with_more_trials_is_kept_whole() {
     let records = driven(&spec(), usize::MAX).unwrap();
     let other = StudySpec { seed: 30, ..spec() };
-    let refused = Session::open(other, Parts::default(), Memory::from(records.clone()));
+    let refused = Session::open(other, StudyParts::default(), MemoryStore::from(records.clone()));
     assert!(matches!(refused, Err(SessionError::Another { there }) if *there == spec()));
     let fewer = StudySpec { trials: 10, ..spec() };
-    let session = Session::open(fewer, Parts::default(), Memory::from(records.clone())).unwrap();
+    let session = Session::open(fewer, StudyParts::default(), MemoryStore::from(records.clone())).unwrap();
     assert!(session.is_done() && session.study().trials().len() == 24);
     let more = StudySpec { trials: 30, ..spec() };
-    let mut session = Session::open(more, Parts::default(), Memory::from(records)).unwrap();
+    let mut session = Session::open(more, StudyParts::default(), MemoryStore::from(records)).unwrap();
     assert_eq!(session.ask().unwrap().map(|start| start.trial), Some(24));
 }
 
@@ -435,25 +436,29 @@ impl Sampler for InARow {
         Some(Configuration::from([("lr".to_owned(), Value::Number(1e-3 * self.0 as f64))]))
     }
 
-    fn started(&mut self, trial: u64, _: &Configuration) {
+    fn observe_start(&mut self, trial: u64, _: &Configuration) {
         self.0 = trial + 1;
     }
 
     fn learn(&mut self, _: u64, _: &Configuration, _: Worth) {}
 
-    fn failed(&mut self, _: u64, _: &Configuration) {}
+    fn observe_failure(&mut self, _: u64, _: &Configuration) {}
 }
 
 /// Trains 12 trials for 5 epochs each.
 struct Dozen(u64);
 
 impl Scheduler for Dozen {
-    fn next(&mut self) -> Next {
+    fn next(&mut self) -> NextAction {
         self.0 += 1;
-        if self.0 > 12 { Next::Done } else { Next::Run(Job { trial: self.0 - 1, until: 5 }) }
+        if self.0 > 12 {
+            NextAction::Done
+        } else {
+            NextAction::Run(TrainingJob { trial: self.0 - 1, until: 5 })
+        }
     }
 
-    fn ended(&mut self, _: u64, _: End) {}
+    fn end_job(&mut self, _: u64, _: JobEnd) {}
 
     fn rank(&mut self, _: &foretell_search::TrialRanks) {}
 
@@ -480,7 +485,7 @@ impl Predictor for Gloomy {
 }
 
 impl Model for Gloomy {
-    fn forecast(&self, _: &Query<'_>) -> Forecast {
+    fn forecast(&self, _: &RunQuery<'_>) -> Forecast {
         Forecast::gaussian(0.1, 0.01)
     }
 
@@ -491,18 +496,18 @@ impl Model for Gloomy {
 
 #[test]
 fn a_caller_brings_sampler_scheduler_and_predictor() {
-    let parts = || Parts {
+    let parts = || StudyParts {
         sampler: Some(Box::new(InARow(0))),
         scheduler: Some(Box::new(Dozen(0))),
         predictor: Some(Arc::new(Gloomy)),
-        ..Parts::default()
+        ..StudyParts::default()
     };
     let spec = StudySpec { predictor: "mine".to_owned(), burn_in: 3, max_resource: 5, ..spec() };
     assert!(Study::new(spec.clone()).is_err(), "nobody else knows this predictor");
-    let mut session = Session::open(spec.clone(), parts(), Memory::default()).unwrap();
+    let mut session = Session::open(spec.clone(), parts(), MemoryStore::default()).unwrap();
     let mut steps = 0;
     while let Some(start) = session.ask().unwrap() {
-        assert_eq!(start.configuration["lr"].number(), Some(1e-3 * (start.trial + 1) as f64));
+        assert_eq!(start.configuration["lr"].as_number(), Some(1e-3 * (start.trial + 1) as f64));
         for step in start.from + 1..=start.until {
             steps += 1;
             let value = 0.5 + step as f64 / 1e3; // a value that never varies stops no trial
@@ -510,11 +515,11 @@ fn a_caller_brings_sampler_scheduler_and_predictor() {
                 break;
             }
         }
-        session.tell(start.trial, Ending::Finished).unwrap();
+        session.tell(start.trial, TrainingEnd::Finished).unwrap();
     }
     let trials = session.study().progress().trials;
     assert_eq!((trials.completed, trials.stopped, steps), (3, 9, 3 * 5 + 9 * 2), "{trials:?}");
-    let half = Memory::from(session.store().records()[..30].to_vec());
+    let half = MemoryStore::from(session.store().records()[..30].to_vec());
     let resumed = Session::open(spec, parts(), half).unwrap();
     assert_eq!(resumed.study().trials()[..3].len(), 3);
 }
@@ -525,10 +530,10 @@ fn sessions_can_be_shared_and_moved_between_threads() {
     shared::<Session>();
     shared::<Session<Box<dyn Store + Send + Sync>>>();
     shared::<Study>();
-    shared::<Parts>();
-    shared::<foretell_search::Fit>();
-    shared::<foretell_search::Fitted>();
-    shared::<Answer>();
+    shared::<StudyParts>();
+    shared::<foretell_search::ModelFit>();
+    shared::<foretell_search::FittedModel>();
+    shared::<TrainingAnswer>();
     shared::<SessionError>();
 }
 
@@ -537,7 +542,7 @@ fn totals_kept_in_step_are_those_of_the_summary() {
     for (run_score, shadow) in [(RunScore::Last, false), (RunScore::Best, true)] {
         for spec in [spec(), in_rungs(), asha()] {
             trained(StudySpec { run_score, shadow, ..spec }, |session| {
-                let (study, summary) = (session.study(), Summary::new(session.study()));
+                let (study, summary) = (session.study(), StudySummary::new(session.study()));
                 assert_eq!((study.progress().trials, study.best()), (summary.trials, summary.best));
                 assert_eq!(study.progress().spent, summary.epochs.spent);
             });
@@ -554,7 +559,7 @@ fn what_a_stopped_training_goes_on_to_report_was_trained_and_is_not_saved() {
             let value = accuracy(&start.configuration, step);
             let stops = session.report(start.trial, step, value, BTreeMap::new()).unwrap().stop;
             if stops && stopped_at.is_none() {
-                stopped_at = Some((start.trial, step, Summary::new(session.study())));
+                stopped_at = Some((start.trial, step, StudySummary::new(session.study())));
             }
             // the first one that is stopped continues for two epochs, the others end at once
             let goes_on = matches!(stopped_at, Some((trial, at, _)) if trial == start.trial && step < at + 2);
@@ -562,9 +567,9 @@ fn what_a_stopped_training_goes_on_to_report_was_trained_and_is_not_saved() {
                 break;
             }
         }
-        session.tell(start.trial, Ending::Finished).unwrap();
+        session.tell(start.trial, TrainingEnd::Finished).unwrap();
         if let Some((trial, at, before)) = stopped_at.as_ref().filter(|_| after == 0) {
-            let summary = Summary::new(session.study());
+            let summary = StudySummary::new(session.study());
             after = 2.min(EPOCHS - at);
             assert_eq!(summary.epochs.spent, before.epochs.spent + after);
             assert_eq!(summary.epochs.without_stopping, before.epochs.without_stopping);
@@ -576,12 +581,12 @@ fn what_a_stopped_training_goes_on_to_report_was_trained_and_is_not_saved() {
             );
             // its process has ended: what comes now is nobody's
             assert!(session.report(*trial, EPOCHS, 0.5, BTreeMap::new()).unwrap().stop);
-            assert_eq!(Summary::new(session.study()).epochs, summary.epochs);
+            assert_eq!(StudySummary::new(session.study()).epochs, summary.epochs);
         }
     }
     assert!(after > 0, "a trial was stopped before its end");
     let read = Study::resume(spec(), session.store().records()).unwrap();
-    assert_eq!(Summary::new(&read), Summary::new(session.study()));
+    assert_eq!(StudySummary::new(&read), StudySummary::new(session.study()));
     let spent: u64 = read.trials().iter().map(foretell_search::Trial::cost).sum();
     assert_eq!(read.progress().spent, spent);
 }
@@ -594,9 +599,9 @@ fn nothing_is_decided_by_reports_that_come_with_the_end() {
             let value = accuracy(&start.configuration, step);
             session.report_late(start.trial, step, value, BTreeMap::new()).unwrap();
         }
-        session.tell(start.trial, Ending::Finished).unwrap();
+        session.tell(start.trial, TrainingEnd::Finished).unwrap();
     }
-    let summary = Summary::new(session.study());
+    let summary = StudySummary::new(session.study());
     assert_eq!((summary.trials.completed, summary.trials.stopped), (spec().trials, 0));
     assert_eq!(summary.epochs.spent, summary.epochs.without_stopping);
 }

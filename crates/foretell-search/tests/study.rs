@@ -3,9 +3,9 @@
 use foretell::{Action, Configuration, Curve, Direction, ErrorBudget, Run, RunScore, StopCriterion, Value};
 use foretell_paper::{LayerSpace, QLearning, full_catalogue};
 use foretell_search::{
-    Decision, ForecastRule, Input, Kappa, MedianRule, ParameterSpace, PatienceRule, Policy, RandomSampling,
-    Reason, Record, Reference, SamplerSpec, Schedule, Space, Study, StudyError, StudySpec, Summary,
-    TrialState, plan,
+    Decision, ForecastRule, Kappa, MedianRule, ParameterSpace, PatienceRule, RandomSampling, Reason, Record,
+    Reference, SamplerSpec, Schedule, Space, StopPolicy, Study, StudyError, StudyInput, StudySpec,
+    StudySummary, TrialState, plan,
 };
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -18,7 +18,7 @@ fn spec() -> StudySpec {
         max_resource: EPOCHS,
         trials: 30,
         burn_in: 12,
-        policy: Policy::from(ForecastRule),
+        policy: StopPolicy::from(ForecastRule),
         predictor: "svr-rbf".into(),
         criterion: criterion(),
         refit: None,
@@ -39,8 +39,8 @@ fn value(lr: f64, step: u64) -> f64 {
 
 /// The report of the training of `configuration`; of a network, by its layers: convolutions are good, others are not.
 fn reported(configuration: &Configuration, step: u64) -> f64 {
-    match configuration.get("net").and_then(Value::text) {
-        None => value(configuration["lr"].number().unwrap(), step),
+    match configuration.get("net").and_then(Value::as_text) {
+        None => value(configuration["lr"].as_number().unwrap(), step),
         Some(net) => {
             let convolutions = net.matches("C(").count() - net.matches("FC(").count();
             let top = 0.3 + 0.1 * convolutions as f64 - 0.05 * net.matches("FC(").count() as f64;
@@ -76,7 +76,7 @@ fn drive_as(habit: Habit, study: &mut Study, workers: usize, log: &mut Vec<Recor
     let mut running: VecDeque<Worker> = VecDeque::new();
     loop {
         while running.len() < workers {
-            let records = study.step(&Input::WorkerIdle);
+            let records = study.step(&StudyInput::WorkerIdle);
             if records.is_empty() {
                 break;
             }
@@ -90,7 +90,7 @@ fn drive_as(habit: Habit, study: &mut Study, workers: usize, log: &mut Vec<Recor
         }
         let Some(Worker { trial, configuration, step, until }) = running.pop_front() else { return };
         let step = step + 1;
-        let report = Input::Reported {
+        let report = StudyInput::Reported {
             trial,
             step: step - 1 + habit.first,
             value: Some(reported(&configuration, step)),
@@ -101,7 +101,7 @@ fn drive_as(habit: Habit, study: &mut Study, workers: usize, log: &mut Vec<Recor
             matches!(records.last(), Some(Record::Decided(d)) if d.action == Action::Stop && !d.shadow);
         log.extend(records);
         if stopped || step == until || step >= (habit.epochs)(trial) {
-            log.extend(study.step(&Input::Ended { trial, failure: None }));
+            log.extend(study.step(&StudyInput::Ended { trial, failure: None }));
         } else {
             running.push_back(Worker { trial, configuration, step, until });
         }
@@ -126,7 +126,7 @@ fn trainings_that_count_from_0_or_end_early_are_learned_from_and_stopped() {
         let mut log = vec![Record::Created { study: Box::new(spec()) }];
         let mut study = Study::new(spec()).unwrap();
         drive_as(habit, &mut study, 1, &mut log);
-        let summary = Summary::new(&study);
+        let summary = StudySummary::new(&study);
         assert!(summary.trials.stopped >= 8 && summary.trials.failed == 0, "{:?}", summary.trials);
         assert!(
             !decisions(&log).iter().any(|d| matches!(d.reason, Reason::NoForecast(_))),
@@ -135,7 +135,11 @@ fn trainings_that_count_from_0_or_end_early_are_learned_from_and_stopped() {
         );
         if habit.first == 0 {
             let first = &study.trials()[0];
-            assert_eq!((first.curve.steps()[0], first.trained()), (0.0, EPOCHS), "the first epoch counts");
+            assert_eq!(
+                (first.curve.steps()[0], first.trained_epochs()),
+                (0.0, EPOCHS),
+                "the first epoch counts"
+            );
             assert_eq!(summary.epochs.without_stopping, 30 * EPOCHS);
         }
     }
@@ -148,11 +152,11 @@ fn rungs_hold_for_trainings_that_count_from_0() {
         trials: plan(EPOCHS, 3).unwrap().totals().configurations,
         ..spec()
     };
-    let spec = StudySpec { policy: Policy::none(), ..spec };
+    let spec = StudySpec { policy: StopPolicy::none(), ..spec };
     let outcome = |habit| {
         let mut study = Study::new(spec.clone()).unwrap();
         drive_as(habit, &mut study, 1, &mut Vec::new());
-        let summary = Summary::new(&study);
+        let summary = StudySummary::new(&study);
         (summary.trials, summary.epochs)
     };
     let (trials, epochs) = outcome(FROM_0);
@@ -162,13 +166,13 @@ fn rungs_hold_for_trainings_that_count_from_0() {
 
 /// Starts the next trial, which reports `values`, one an epoch, until it is stopped or ends.
 fn train(study: &mut Study, values: &[f64]) -> Vec<Record> {
-    let mut log = study.step(&Input::WorkerIdle);
+    let mut log = study.step(&StudyInput::WorkerIdle);
     let trial = study.trials().len() as u64 - 1;
     for (step, &value) in (1..).zip(values) {
         let value = Some(value).filter(|value| value.is_finite());
-        log.extend(study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() }));
+        log.extend(study.step(&StudyInput::Reported { trial, step, value, metrics: BTreeMap::new() }));
     }
-    log.extend(study.step(&Input::Ended { trial, failure: None }));
+    log.extend(study.step(&StudyInput::Ended { trial, failure: None }));
     log
 }
 
@@ -190,12 +194,12 @@ fn a_trial_counts_with_its_last_value_or_with_the_best_it_reached() {
             log.extend(train(&mut study, &values));
         }
         let resumed = Study::resume(short(run_score), &log).unwrap();
-        assert_eq!(Summary::new(&study), Summary::new(&resumed), "a restart finds the same");
+        assert_eq!(StudySummary::new(&study), StudySummary::new(&resumed), "a restart finds the same");
         study
     };
     let results =
         |study: &Study| study.trials().iter().map(foretell_search::Trial::result).collect::<Vec<_>>();
-    let best = |study: &Study| Summary::new(study).best.map(|best| (best.trial, best.score));
+    let best = |study: &Study| StudySummary::new(study).best.map(|best| (best.trial, best.score));
     let last = run(RunScore::Last);
     assert_eq!(results(&last), [Some(0.7), Some(0.5), None, None, None]);
     assert_eq!(best(&last), Some((0, 0.7)));
@@ -210,7 +214,7 @@ fn a_trial_counts_with_its_last_value_or_with_the_best_it_reached() {
 fn where_the_best_value_counts_that_of_a_stopped_trial_does_too() {
     let short = |run_score| StudySpec { run_score, max_resource: 6, burn_in: 5, trials: 6, ..spec() };
     let patience =
-        |run_score| StudySpec { policy: Policy::from(PatienceRule { patience: 2 }), ..short(run_score) };
+        |run_score| StudySpec { policy: StopPolicy::from(PatienceRule { patience: 2 }), ..short(run_score) };
     let best = |run_score| {
         let mut study = Study::new(patience(run_score)).unwrap();
         for top in [0.5, 0.6, 0.7, 0.55, 0.65] {
@@ -218,7 +222,7 @@ fn where_the_best_value_counts_that_of_a_stopped_trial_does_too() {
         }
         let log = train(&mut study, &[0.2, 0.9, 0.3, 0.2, 0.1, 0.1]);
         assert!(decisions(&log).iter().any(|d| d.action == Action::Stop), "after 2 without improvement");
-        Summary::new(&study).best.map(|best| (best.trial, best.score))
+        StudySummary::new(&study).best.map(|best| (best.trial, best.score))
     };
     assert_eq!(best(RunScore::Best), Some((5, 0.9)));
     assert_eq!(best(RunScore::Last), Some((2, 0.7)));
@@ -232,31 +236,31 @@ fn a_trial_that_gave_up_has_cost_its_failed_attempts_alone() {
     };
     let report = |study: &mut Study, step, metrics| {
         let trial = study.trials().len() as u64 - 1;
-        study.step(&Input::Reported { trial, step, value: Some(0.1), metrics });
+        study.step(&StudyInput::Reported { trial, step, value: Some(0.1), metrics });
     };
     // guesses from its first epoch on, after three attempts
-    study.step(&Input::WorkerIdle);
+    study.step(&StudyInput::WorkerIdle);
     (1..=8).for_each(|step| report(&mut study, step, metrics(3.0, 0.0)));
-    study.step(&Input::Ended { trial: 0, failure: None });
+    study.step(&StudyInput::Ended { trial: 0, failure: None });
     // learns at its second attempt
-    study.step(&Input::WorkerIdle);
+    study.step(&StudyInput::WorkerIdle);
     (1..=5).for_each(|step| report(&mut study, step, metrics(1.0, step as f64)));
-    let epochs = Summary::new(&study).epochs;
+    let epochs = StudySummary::new(&study).epochs;
     assert_eq!(
         (epochs.spent, epochs.without_stopping),
         (3 + 6, 3 + 6),
         "a running trial has cost what it has"
     );
     (6..=8).for_each(|step| report(&mut study, step, metrics(1.0, step as f64)));
-    study.step(&Input::Ended { trial: 1, failure: None });
+    study.step(&StudyInput::Ended { trial: 1, failure: None });
     // gives up and is then stopped: nothing is saved by it
-    study.step(&Input::WorkerIdle);
+    study.step(&StudyInput::WorkerIdle);
     report(&mut study, 1, metrics(3.0, 0.0));
     for step in [2, 3] {
-        study.step(&Input::Reported { trial: 2, step, value: None, metrics: metrics(3.0, 0.0) });
+        study.step(&StudyInput::Reported { trial: 2, step, value: None, metrics: metrics(3.0, 0.0) });
     }
     assert!(matches!(study.trials()[2].state, TrialState::Stopped { .. }), "diverged");
-    let Summary { epochs, speedup, .. } = Summary::new(&study);
+    let StudySummary { epochs, speedup, .. } = StudySummary::new(&study);
     assert_eq!((epochs.spent, epochs.without_stopping, epochs.full_training), (15, 15, 15));
     assert!((speedup - 1.0).abs() < 1e-12);
 }
@@ -265,9 +269,13 @@ fn a_trial_that_gave_up_has_cost_its_failed_attempts_alone() {
 fn a_value_that_is_not_finite_is_none() {
     for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let mut study = Study::new(spec()).unwrap();
-        study.step(&Input::WorkerIdle);
-        let records =
-            study.step(&Input::Reported { trial: 0, step: 1, value: Some(value), metrics: BTreeMap::new() });
+        study.step(&StudyInput::WorkerIdle);
+        let records = study.step(&StudyInput::Reported {
+            trial: 0,
+            step: 1,
+            value: Some(value),
+            metrics: BTreeMap::new(),
+        });
         assert!(matches!(records[0], Record::Reported { value: None, .. }), "{records:?}");
     }
 }
@@ -279,7 +287,7 @@ fn where_the_best_value_counts_no_forecast_is_below_what_was_reached() {
     let mut forecasts = 0;
     for decision in decisions(&log) {
         let Some(forecast) = decision.forecast else { continue };
-        let curve = study.trials()[decision.trial as usize].curve.until(decision.step as f64);
+        let curve = study.trials()[decision.trial as usize].curve.prefix_until(decision.step as f64);
         let reached = RunScore::Best.value_of(&curve).unwrap();
         assert!((forecast.mean - reached).abs() < 1e-12, "the best so far is the last value: {decision:?}");
         assert!(forecast.sd > 0.0 && forecast.interval.0 >= reached, "{reached}: {decision:?}");
@@ -291,13 +299,13 @@ fn where_the_best_value_counts_no_forecast_is_below_what_was_reached() {
 #[test]
 fn burn_in_is_trained_whole_then_hopeless_trials_stop_and_the_best_is_found() {
     let (study, log) = whole(spec(), 1);
-    let summary = Summary::new(&study);
+    let summary = StudySummary::new(&study);
     assert!(summary.trials.stopped >= 8, "{:?}", summary.trials);
     assert_eq!(summary.trials.completed + summary.trials.stopped, 30);
     assert!(study.trials()[..12].iter().all(|t| matches!(t.state, TrialState::Completed { .. })));
     assert!(summary.speedup > 1.3, "{}", summary.speedup);
-    let (full, _) = whole(StudySpec { policy: Policy::none(), ..spec() }, 1);
-    let best_of_all = Summary::new(&full).best.unwrap().trial;
+    let (full, _) = whole(StudySpec { policy: StopPolicy::none(), ..spec() }, 1);
+    let best_of_all = StudySummary::new(&full).best.unwrap().trial;
     assert_eq!(summary.best.unwrap().trial, best_of_all);
     // every report but the last of a trial has its decision, with its facts once the burn-in is over
     let decisions = decisions(&log);
@@ -312,7 +320,7 @@ fn burn_in_is_trained_whole_then_hopeless_trials_stop_and_the_best_is_found() {
 fn a_stopped_trial_counts_with_its_forecast() {
     let (study, _) = whole(spec(), 1);
     let stopped = study.trials().iter().find(|t| matches!(t.state, TrialState::Stopped { .. })).unwrap();
-    let lr = stopped.configuration["lr"].number().unwrap();
+    let lr = stopped.configuration["lr"].as_number().unwrap();
     assert!((stopped.result().unwrap() - value(lr, EPOCHS)).abs() < 0.2);
     assert!(stopped.step < EPOCHS);
 }
@@ -328,7 +336,7 @@ fn cut_everywhere(spec: &StudySpec, habit: Habit) -> usize {
     let mut undisturbed = vec![Record::Created { study: Box::new(spec.clone()) }];
     let mut calm = Study::new(spec.clone()).unwrap();
     drive_as(habit, &mut calm, 1, &mut undisturbed);
-    let table = |study: &Study| study.learned().map(|learned| learned.to_string());
+    let table = |study: &Study| study.learned_state().map(|learned| learned.to_string());
     for cut in 1..undisturbed.len() {
         let mut log = undisturbed[..cut].to_vec();
         let mut study = Study::resume(spec.clone(), &log).unwrap();
@@ -357,13 +365,13 @@ fn cut_at_any_record_and_resumed_it_makes_the_same_records() {
 fn a_shadow_study_stops_nothing_and_says_what_stopping_would_have_cost() {
     let (live, _) = whole(spec(), 1);
     let (study, log) = whole(StudySpec { shadow: true, ..spec() }, 1);
-    let summary = Summary::new(&study);
+    let summary = StudySummary::new(&study);
     assert_eq!((summary.trials.completed, summary.trials.stopped), (30, 0));
     assert_eq!(summary.epochs.spent, 30 * EPOCHS);
     let shadow = summary.shadow.unwrap();
     assert!(shadow.best_survived && shadow.regret <= 0.0);
     // the shadow decides exactly what the live study does
-    assert_eq!(shadow.spent_if_stopped, Summary::new(&live).epochs.spent);
+    assert_eq!(shadow.spent_if_stopped, StudySummary::new(&live).epochs.spent);
     assert!(decisions(&log).iter().any(|d| d.shadow && d.action == Action::Stop));
     assert!(summary.stopped.iter().all(|s| s.truth.is_some()));
 }
@@ -374,7 +382,7 @@ fn several_workers_finish_the_same_trials() {
     let (one, _) = whole(spec(), 1);
     let configurations = |s: &Study| s.trials().iter().map(|t| t.configuration.clone()).collect::<Vec<_>>();
     assert_eq!(configurations(&study), configurations(&one));
-    assert_eq!(Summary::new(&study).best.unwrap().trial, Summary::new(&one).best.unwrap().trial);
+    assert_eq!(StudySummary::new(&study).best.unwrap().trial, StudySummary::new(&one).best.unwrap().trial);
 }
 
 #[test]
@@ -382,15 +390,15 @@ fn two_agreeing_checks_stop_later_than_one() {
     let (one, _) = whole(spec(), 1);
     let (two, log) =
         whole(StudySpec { criterion: StopCriterion { agreeing_checks: 2, ..criterion() }, ..spec() }, 1);
-    assert!(Summary::new(&two).epochs.spent > Summary::new(&one).epochs.spent);
+    assert!(StudySummary::new(&two).epochs.spent > StudySummary::new(&one).epochs.spent);
     assert!(decisions(&log).iter().any(|d| d.reason == Reason::AwaitingConfirmation));
 }
 
 #[test]
 fn a_diverged_trial_is_stopped_after_two_reports_even_in_burn_in() {
     let mut study = Study::new(spec()).unwrap();
-    study.step(&Input::WorkerIdle);
-    let report = |step, value| Input::Reported { trial: 0, step, value, metrics: BTreeMap::new() };
+    study.step(&StudyInput::WorkerIdle);
+    let report = |step, value| StudyInput::Reported { trial: 0, step, value, metrics: BTreeMap::new() };
     assert_eq!(study.step(&report(1, Some(0.1))).len(), 2);
     assert!(matches!(&study.step(&report(2, None))[1], Record::Decided(d) if d.action == Action::Continue));
     let records = study.step(&report(3, None));
@@ -420,29 +428,33 @@ fn a_single_value_that_is_not_finite_stops_nothing() {
 #[test]
 fn steps_that_were_recorded_before_are_not_recorded_again() {
     let mut study = Study::new(spec()).unwrap();
-    study.step(&Input::WorkerIdle);
+    study.step(&StudyInput::WorkerIdle);
     let report =
-        |step, value| Input::Reported { trial: 0, step, value: Some(value), metrics: BTreeMap::new() };
+        |step, value| StudyInput::Reported { trial: 0, step, value: Some(value), metrics: BTreeMap::new() };
     assert!(!study.step(&report(1, 0.1)).is_empty() && !study.step(&report(2, 0.2)).is_empty());
     assert_eq!(study.step(&report(2, 0.3)), []);
     assert_eq!(study.step(&report(1, 0.3)), []);
     assert_eq!(study.step(&report(EPOCHS + 1, 0.3)), [], "beyond the end");
-    assert_eq!(study.step(&Input::Reported { trial: 9, step: 1, value: None, metrics: BTreeMap::new() }), []);
+    assert_eq!(
+        study.step(&StudyInput::Reported { trial: 9, step: 1, value: None, metrics: BTreeMap::new() }),
+        []
+    );
 }
 
 #[test]
 fn failures_are_told_apart() {
     let mut study = Study::new(spec()).unwrap();
     for _ in 0..3 {
-        study.step(&Input::WorkerIdle);
+        study.step(&StudyInput::WorkerIdle);
     }
-    let report = |trial, step| Input::Reported { trial, step, value: Some(0.1), metrics: BTreeMap::new() };
+    let report =
+        |trial, step| StudyInput::Reported { trial, step, value: Some(0.1), metrics: BTreeMap::new() };
     study.step(&report(1, 1));
     for step in 1..=EPOCHS {
         study.step(&report(2, step));
     }
     let mut end = |trial, failure: Option<&str>| {
-        study.step(&Input::Ended { trial, failure: failure.map(str::to_owned) })
+        study.step(&StudyInput::Ended { trial, failure: failure.map(str::to_owned) })
     };
     assert!(matches!(&end(0, Some("no metric"))[0], Record::Failed { reason, .. } if reason == "no metric"));
     assert!(matches!(&end(1, None)[0], Record::Completed { .. }), "its own early stopping");
@@ -456,11 +468,11 @@ fn failures_are_told_apart() {
 fn a_command_that_crashes_after_its_last_report_keeps_its_network() {
     let workload = [("command".to_owned(), "python train.py".to_owned())].into();
     let mut study = Study::new(StudySpec { workload, ..spec() }).unwrap();
-    study.step(&Input::WorkerIdle);
+    study.step(&StudyInput::WorkerIdle);
     for step in 1..=EPOCHS {
-        study.step(&Input::Reported { trial: 0, step, value: Some(0.1), metrics: BTreeMap::new() });
+        study.step(&StudyInput::Reported { trial: 0, step, value: Some(0.1), metrics: BTreeMap::new() });
     }
-    let ended = study.step(&Input::Ended { trial: 0, failure: Some("exit code 1".to_owned()) });
+    let ended = study.step(&StudyInput::Ended { trial: 0, failure: Some("exit code 1".to_owned()) });
     assert!(matches!(&ended[0], Record::Completed { .. }));
 }
 
@@ -477,7 +489,7 @@ fn impossible_studies_are_refused() {
         (StudySpec { sampler: q_learning(30), schedule: hyperband(3), ..networks() }, "cannot use rungs"),
         (StudySpec { exempt: 1.0, ..spec() }, "exempt fraction 1"),
         (StudySpec { refit: Some(1.0), ..spec() }, "refit factor 1"),
-        (StudySpec { policy: Policy::from(PatienceRule { patience: 0 }), ..spec() }, "patience is 0"),
+        (StudySpec { policy: StopPolicy::from(PatienceRule { patience: 0 }), ..spec() }, "patience is 0"),
     ];
     for (spec, text) in cases {
         let error = Study::new(spec).err().unwrap().to_string();
@@ -492,7 +504,7 @@ fn impossible_studies_are_refused() {
         assert!(error.contains(text), "{error}");
     }
     assert_eq!(long.check_burn_in(5), Ok(()));
-    assert_eq!(StudySpec { policy: Policy::none(), ..long }.check_burn_in(0), Ok(()));
+    assert_eq!(StudySpec { policy: StopPolicy::none(), ..long }.check_burn_in(0), Ok(()));
     assert_eq!(Study::resume(spec(), &[]).err(), Some(StudyError::NoHeader));
     let stray = [Record::Created { study: Box::new(spec()) }, Record::Completed { trial: 4 }];
     assert_eq!(Study::resume(spec(), &stray).err(), Some(StudyError::Record { record: 2, trial: 4 }));
@@ -545,8 +557,8 @@ fn q_learning(models: u64) -> SamplerSpec {
 #[test]
 fn hyperband_runs_its_plan_and_trains_no_epoch_twice() {
     let totals = plan(9, 3).unwrap().totals();
-    let (study, log) = whole(StudySpec { policy: Policy::none(), ..in_brackets() }, 1);
-    let summary = Summary::new(&study);
+    let (study, log) = whole(StudySpec { policy: StopPolicy::none(), ..in_brackets() }, 1);
+    let summary = StudySummary::new(&study);
     assert_eq!(summary.trials.total, 3 * totals.configurations);
     assert_eq!(summary.trials.completed, 3 * totals.full);
     assert_eq!(summary.trials.paused, 3 * (totals.configurations - totals.full));
@@ -560,9 +572,9 @@ fn hyperband_runs_its_plan_and_trains_no_epoch_twice() {
 
 #[test]
 fn stopping_inside_the_rungs_saves_and_keeps_the_best() {
-    let (plain, _) = whole(StudySpec { policy: Policy::none(), ..in_brackets() }, 1);
+    let (plain, _) = whole(StudySpec { policy: StopPolicy::none(), ..in_brackets() }, 1);
     let (stopped, log) = whole(in_brackets(), 1);
-    let (plain, summary) = (Summary::new(&plain), Summary::new(&stopped));
+    let (plain, summary) = (StudySummary::new(&plain), StudySummary::new(&stopped));
     assert_eq!(summary.epochs.without_stopping, plain.epochs.spent);
     assert!(summary.epochs.spent < plain.epochs.spent, "{:?}", summary.epochs);
     assert!(plain.best.unwrap().score - summary.best.unwrap().score < 0.02);
@@ -589,17 +601,17 @@ fn q_learning_turns_to_what_was_good_with_and_without_stopping() {
     let sampler = q_learning(60);
     let spec = StudySpec { sampler, trials: 60, burn_in: 15, max_resource: 8, ..networks() };
     let (stopped, _) = whole(spec.clone(), 1);
-    let (full, _) = whole(StudySpec { policy: Policy::none(), ..spec }, 1);
+    let (full, _) = whole(StudySpec { policy: StopPolicy::none(), ..spec }, 1);
     for study in [&stopped, &full] {
         let mean = |trials: &[foretell_search::Trial]| {
             trials.iter().map(|t| reported(&t.configuration, 8)).sum::<f64>() / trials.len() as f64
         };
         let trials = study.trials();
         assert!(mean(&trials[40..]) > mean(&trials[..20]) + 0.05, "it does not learn");
-        assert_eq!(study.learned().unwrap()["fates"].as_object().unwrap().len(), 60);
+        assert_eq!(study.learned_state().unwrap()["fates"].as_object().unwrap().len(), 60);
     }
-    assert!(Summary::new(&stopped).trials.stopped > 5);
-    let best = |study: &Study| Summary::new(study).best.unwrap().score;
+    assert!(StudySummary::new(&stopped).trials.stopped > 5);
+    let best = |study: &Study| StudySummary::new(study).best.unwrap().score;
     assert!((best(&stopped) - best(&full)).abs() < 1e-12);
 }
 
@@ -611,7 +623,7 @@ fn a_search_ends_when_its_space_is_spent() {
     let (study, log) = whole(spec.clone(), 1);
     assert!(study.is_space_spent() && study.trials().len() < 100);
     let mut resumed = Study::resume(spec, &log).unwrap();
-    assert_eq!(resumed.step(&Input::WorkerIdle), []);
+    assert_eq!(resumed.step(&StudyInput::WorkerIdle), []);
     assert!(resumed.is_done());
 }
 
@@ -635,18 +647,18 @@ fn runs_of_a_warm_start_replace_the_burn_in() {
     drive(&mut study, 1, &mut log);
     assert!(decisions(&log).iter().all(|d| d.reason != Reason::BurnIn));
     assert_eq!(study.learning_from(), BTreeMap::from([(EPOCHS, 20)]), "all of them, not the first 12");
-    assert!(Summary::new(&study).epochs.spent < Summary::new(&whole(spec(), 1).0).epochs.spent);
+    assert!(StudySummary::new(&study).epochs.spent < StudySummary::new(&whole(spec(), 1).0).epochs.spent);
     assert_eq!(study.warm_start(&runs), [], "too late");
     let mut cut = log[..30].to_vec();
     let mut resumed = Study::resume(spec(), &cut).unwrap();
     drive(&mut resumed, 1, &mut cut);
-    assert_eq!(Summary::new(&resumed), Summary::new(&study));
+    assert_eq!(StudySummary::new(&resumed), StudySummary::new(&study));
 }
 
 #[test]
 fn a_space_of_few_choices_is_tried_whole_and_nothing_twice() {
     let space = Space::Parameters(ParameterSpace::parse(&["lr=choice:0.1,0.01,0.001", "n=int:1:4"]).unwrap());
-    let (study, _) = whole(StudySpec { space, policy: Policy::none(), ..spec() }, 1);
+    let (study, _) = whole(StudySpec { space, policy: StopPolicy::none(), ..spec() }, 1);
     let tried: Vec<String> =
         study.trials().iter().map(|trial| serde_json::to_string(&trial.configuration).unwrap()).collect();
     let different: HashSet<&String> = tried.iter().collect();
@@ -661,7 +673,7 @@ fn a_space_of_few_choices_is_tried_whole_and_nothing_twice() {
 #[test]
 fn exempt_trials_are_never_stopped_and_audit_the_decisions() {
     let (study, log) = whole(StudySpec { exempt: 0.5, ..spec() }, 1);
-    let audit = Summary::new(&study).audit.unwrap();
+    let audit = StudySummary::new(&study).audit.unwrap();
     assert!(audit.spared >= 2 && audit.wrongly <= audit.spared, "{audit:?}");
     let exempt: HashSet<u64> =
         decisions(&log).iter().filter(|d| d.reason == Reason::Exempt).map(|d| d.trial).collect();
@@ -672,24 +684,26 @@ fn exempt_trials_are_never_stopped_and_audit_the_decisions() {
 
 #[test]
 fn rules_that_look_at_the_curves_alone_stop_trials_too() {
-    let (median, log) = whole(StudySpec { policy: Policy::from(MedianRule), ..spec() }, 1);
-    assert!(Summary::new(&median).trials.stopped > 3);
+    let (median, log) = whole(StudySpec { policy: StopPolicy::from(MedianRule), ..spec() }, 1);
+    assert!(StudySummary::new(&median).trials.stopped > 3);
     assert!(decisions(&log).iter().any(|d| d.reason == Reason::BelowMedian && d.value.is_some()));
     let stopped = median.trials().iter().find(|t| matches!(t.state, TrialState::Stopped { .. })).unwrap();
     let last = reported(&stopped.configuration, stopped.step);
     assert!((stopped.result().unwrap() - last).abs() < 1e-12, "it counts with its last value");
-    let (patient, _) =
-        whole(StudySpec { policy: Policy::from(PatienceRule { patience: EPOCHS as usize }), ..spec() }, 1);
-    assert_eq!(Summary::new(&patient).trials.stopped, 0, "no trial rests that long");
+    let (patient, _) = whole(
+        StudySpec { policy: StopPolicy::from(PatienceRule { patience: EPOCHS as usize }), ..spec() },
+        1,
+    );
+    assert_eq!(StudySummary::new(&patient).trials.stopped, 0, "no trial rests that long");
 }
 
 #[test]
 fn extrapolation_of_the_curve_alone_stops_from_the_second_trial_on_and_its_optimistic_mode_more() {
-    let policy = |name: &str| full_catalogue().policy(&name.into(), &Default::default()).unwrap();
+    let policy = |name: &str| full_catalogue().resolve_policy(&name.into(), &Default::default()).unwrap();
     let lce =
         |name| StudySpec { policy: policy(name), predictor: "lce".into(), burn_in: 1, trials: 10, ..spec() };
     let (careful, log) = whole(lce("lce"), 1);
-    assert!(Summary::new(&careful).trials.stopped > 2);
+    assert!(StudySummary::new(&careful).trials.stopped > 2);
     let decisions = decisions(&log);
     let burn_in = |d: &&Decision| d.reason == Reason::BurnIn;
     assert!(
@@ -703,7 +717,7 @@ fn extrapolation_of_the_curve_alone_stops_from_the_second_trial_on_and_its_optim
     };
     assert!((0..6).map(not_extrapolated).sum::<usize>() > 2, "who is ahead already is not extrapolated");
     let (bold, _) = whole(lce("lce-optimistic"), 1);
-    assert!(Summary::new(&bold).epochs.spent <= Summary::new(&careful).epochs.spent);
+    assert!(StudySummary::new(&bold).epochs.spent <= StudySummary::new(&careful).epochs.spent);
     assert!(Study::new(StudySpec { predictor: "ols".into(), ..lce("lce") }).is_err());
 }
 
@@ -714,7 +728,7 @@ fn an_error_budget_for_the_run_stops_later() {
         StudySpec { criterion: StopCriterion { error_budget: ErrorBudget::PerRun, ..criterion() }, ..spec() },
         1,
     );
-    assert!(Summary::new(&all).epochs.spent > Summary::new(&each).epochs.spent);
+    assert!(StudySummary::new(&all).epochs.spent > StudySummary::new(&each).epochs.spent);
 }
 
 #[test]
@@ -729,7 +743,7 @@ fn trials_that_report_in_large_steps_pass_rungs_they_have_overstepped() {
     let mut study = Study::new(spec).unwrap();
     let mut jobs = 0;
     loop {
-        let records = study.step(&Input::WorkerIdle);
+        let records = study.step(&StudyInput::WorkerIdle);
         let Some(Record::Started { trial, configuration, until, .. }) = records.first() else { break };
         jobs += 1;
         if study.trials()[*trial as usize].state != TrialState::Running {
@@ -739,11 +753,11 @@ fn trials_that_report_in_large_steps_pass_rungs_they_have_overstepped() {
         let (trial, from) = (*trial, study.trials()[*trial as usize].step);
         let step = if from == 0 { 5 } else { 9 };
         let value = Some(reported(configuration, step));
-        study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() });
-        study.step(&Input::Ended { trial, failure: None });
+        study.step(&StudyInput::Reported { trial, step, value, metrics: BTreeMap::new() });
+        study.step(&StudyInput::Ended { trial, failure: None });
     }
     assert!(study.is_done() && jobs == 9 + 3 + 1, "{jobs}");
-    assert_eq!(Summary::new(&study).epochs.spent, 9 * 5 + 4);
+    assert_eq!(StudySummary::new(&study).epochs.spent, 9 * 5 + 4);
 }
 
 #[test]
@@ -757,12 +771,12 @@ fn a_trial_whose_next_report_would_be_past_its_rung_pauses_there() {
     };
     let state_after = |steps: &[u64]| {
         let mut study = Study::new(spec.clone()).unwrap();
-        study.step(&Input::WorkerIdle);
+        study.step(&StudyInput::WorkerIdle);
         for &step in steps {
             let value = Some(0.1 * step as f64);
-            study.step(&Input::Reported { trial: 0, step, value, metrics: BTreeMap::new() });
+            study.step(&StudyInput::Reported { trial: 0, step, value, metrics: BTreeMap::new() });
         }
-        study.step(&Input::Ended { trial: 0, failure: None });
+        study.step(&StudyInput::Ended { trial: 0, failure: None });
         study.trials()[0].state.clone()
     };
     assert!(matches!(state_after(&[2]), TrialState::Paused { .. }), "its reports are two epochs apart");
@@ -782,7 +796,7 @@ fn a_study_whose_rungs_are_planned_for_its_trials_is_another_with_more() {
 
 #[test]
 fn a_study_that_is_resumed_with_fewer_trials_or_runs_keeps_those_it_has() {
-    let off = StudySpec { policy: Policy::none(), ..in_brackets() };
+    let off = StudySpec { policy: StopPolicy::none(), ..in_brackets() };
     let (study, log) = whole(off.clone(), 1);
     let Schedule::Hyperband { eta, kappa, reference, .. } = off.schedule else { unreachable!() };
     let fewer =
@@ -796,8 +810,8 @@ fn a_study_that_is_resumed_with_fewer_trials_or_runs_keeps_those_it_has() {
 
 #[test]
 fn a_log_of_another_plan_is_refused() {
-    let (_, log) = whole(StudySpec { policy: Policy::none(), ..in_brackets() }, 1);
-    let other = StudySpec { schedule: Schedule::Full, policy: Policy::none(), ..in_brackets() };
+    let (_, log) = whole(StudySpec { policy: StopPolicy::none(), ..in_brackets() }, 1);
+    let other = StudySpec { schedule: Schedule::Full, policy: StopPolicy::none(), ..in_brackets() };
     let error = Study::resume(other, &log).err().unwrap();
     assert!(matches!(error, StudyError::Plan { .. }), "{error}");
 }
@@ -815,14 +829,14 @@ fn what_is_written_can_be_read_back_also_where_losses_jump_beyond_all_measure() 
     let mut log = vec![Record::Created { study: Box::new(spec.clone()) }];
     let mut study = Study::new(spec.clone()).unwrap();
     for trial in 0..8 {
-        log.extend(study.step(&Input::WorkerIdle));
+        log.extend(study.step(&StudyInput::WorkerIdle));
         for step in 1..=EPOCHS {
             let value = Some(if step < 8 { 1e250 } else { 1e-200 } * (1.0 + trial as f64));
             let metrics = [("lr", 0.1), ("gradient", f64::INFINITY), ("noise", f64::NAN)];
             let metrics = metrics.map(|(name, metric)| (name.to_owned(), metric)).into();
-            log.extend(study.step(&Input::Reported { trial, step, value, metrics }));
+            log.extend(study.step(&StudyInput::Reported { trial, step, value, metrics }));
         }
-        log.extend(study.step(&Input::Ended { trial, failure: None }));
+        log.extend(study.step(&StudyInput::Ended { trial, failure: None }));
     }
     let read: Vec<Record> = log
         .iter()
@@ -846,9 +860,9 @@ fn what_is_written_can_be_read_back_also_where_losses_jump_beyond_all_measure() 
 fn a_watched_median_rule_that_loses_the_best_trial_has_stopped_it_wrongly() {
     let sizes = StudySpec { trials: 4, burn_in: 3, max_resource: 4, ..spec() };
     let mut study =
-        Study::new(StudySpec { policy: Policy::from(MedianRule), shadow: true, ..sizes }).unwrap();
+        Study::new(StudySpec { policy: StopPolicy::from(MedianRule), shadow: true, ..sizes }).unwrap();
     for trial in 0..4 {
-        study.step(&Input::WorkerIdle);
+        study.step(&StudyInput::WorkerIdle);
         for step in 1..=4 {
             let value = match (trial, step) {
                 (3, 4) => 0.9,
@@ -856,11 +870,11 @@ fn a_watched_median_rule_that_loses_the_best_trial_has_stopped_it_wrongly() {
                 _ => 0.5,
             };
             let metrics = std::collections::BTreeMap::new();
-            study.step(&Input::Reported { trial, step, value: Some(value), metrics });
+            study.step(&StudyInput::Reported { trial, step, value: Some(value), metrics });
         }
-        study.step(&Input::Ended { trial, failure: None });
+        study.step(&StudyInput::Ended { trial, failure: None });
     }
-    let shadow = Summary::new(&study).shadow.unwrap();
+    let shadow = StudySummary::new(&study).shadow.unwrap();
     assert!(!shadow.best_survived);
     assert_eq!(shadow.stopped_wrongly, [3]);
 }
@@ -869,8 +883,8 @@ fn a_watched_median_rule_that_loses_the_best_trial_has_stopped_it_wrongly() {
 fn what_rungs_save_is_measured_against_training_every_trial_to_its_end() {
     let schedule = foretell_search::Schedule::Asha { eta: 3, rungs: None };
     let sizes = StudySpec { trials: 9, burn_in: 9, max_resource: 9, ..spec() };
-    let (study, _) = whole(StudySpec { schedule, policy: Policy::none(), ..sizes }, 1);
-    let Summary { epochs, speedup, .. } = Summary::new(&study);
+    let (study, _) = whole(StudySpec { schedule, policy: StopPolicy::none(), ..sizes }, 1);
+    let StudySummary { epochs, speedup, .. } = StudySummary::new(&study);
     assert!(epochs.spent < epochs.full_training, "{epochs:?}");
     assert!((speedup - epochs.full_training as f64 / epochs.spent as f64).abs() < 1e-12, "{speedup}");
 }

@@ -2,7 +2,7 @@
 
 use foretell::{Configuration, Curve, Direction, Run, Value};
 use foretell_search::{
-    GridSampling, Input, ParameterSpace, Record, SamplerSpec, Space, Study, StudyRequest, StudySpec,
+    GridSampling, ParameterSpace, Record, SamplerSpec, Space, Study, StudyInput, StudyRequest, StudySpec,
 };
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ fn spec(parameters: &[&str]) -> StudySpec {
 fn run(study: &mut Study, value: impl Fn(u64, &Configuration) -> f64) -> Vec<Record> {
     let mut records = Vec::new();
     while !study.is_done() {
-        let started = study.step(&Input::WorkerIdle);
+        let started = study.step(&StudyInput::WorkerIdle);
         let Some(Record::Started { trial, configuration, .. }) =
             started.iter().find(|record| matches!(record, Record::Started { .. }))
         else {
@@ -51,9 +51,9 @@ fn run(study: &mut Study, value: impl Fn(u64, &Configuration) -> f64) -> Vec<Rec
         records.extend(started.clone());
         for step in 1..=EPOCHS {
             let metrics = BTreeMap::new();
-            records.extend(study.step(&Input::Reported { trial, step, value: Some(end), metrics }));
+            records.extend(study.step(&StudyInput::Reported { trial, step, value: Some(end), metrics }));
         }
-        records.extend(study.step(&Input::Ended { trial, failure: None }));
+        records.extend(study.step(&StudyInput::Ended { trial, failure: None }));
     }
     records
 }
@@ -107,15 +107,17 @@ fn further_ones_follow_every_second_time_while_they_lead_and_the_log_restores_th
     let many = repeated(&study).len();
     assert!((3..=8).contains(&many), "{many}: as many as are far from all trials, and eight at most");
     assert_eq!(repeated(&study), (0..many).map(|i| 2 * i).collect::<Vec<_>>(), "every second one");
-    let rates: Vec<f64> =
-        repeated(&study).iter().map(|&i| study.trials()[i].configuration["lr"].number().unwrap()).collect();
+    let rates: Vec<f64> = repeated(&study)
+        .iter()
+        .map(|&i| study.trials()[i].configuration["lr"].as_number().unwrap())
+        .collect();
     for (i, a) in rates.iter().enumerate() {
         let is_far = |b: &f64| ((a / b).log10() / 4.0).abs() > 0.099;
         assert!(rates[..i].iter().all(is_far), "{rates:?}");
     }
     let again = Study::restore(
         asked,
-        foretell_search::Parts::default(),
+        foretell_search::StudyParts::default(),
         records.iter().cloned().map(Ok::<_, std::convert::Infallible>),
     )
     .unwrap();

@@ -9,16 +9,18 @@ use std::path::Path;
 
 use foretell::{Configuration, Direction, Value};
 use foretell_run::EventStore;
-use foretell_search::{Ending, Limit, Objective, ParameterSpace, Parts, Session, Space, Start, StudySpec};
+use foretell_search::{
+    Limit, Objective, ParameterSpace, Session, Space, StudyParts, StudySpec, TrainingEnd, TrainingStart,
+};
 
 /// Trials that still run in the end.
 const RUNNING: u64 = 8;
 
 /// A saturating curve: its level depends on the rate, the optimizer and a little on the width; its speed on the rate.
 fn accuracy(configuration: &Configuration, seed: u32, step: u64) -> f64 {
-    let number = |name: &str| configuration.get(name).and_then(Value::number).unwrap_or(1.0);
+    let number = |name: &str| configuration.get(name).and_then(Value::as_number).unwrap_or(1.0);
     let off = number("lr").log10() + 2.0;
-    let adam = configuration.get("optimizer").and_then(Value::text) == Some("adam");
+    let adam = configuration.get("optimizer").and_then(Value::as_text) == Some("adam");
     let level =
         0.93 - 0.07 * off * off - if adam { 0.0 } else { 0.05 } - 0.01 * (number("width").log2() - 7.0).abs();
     let speed = (0.25 + 0.1 * off).clamp(0.05, 0.6);
@@ -29,11 +31,11 @@ fn accuracy(configuration: &Configuration, seed: u32, step: u64) -> f64 {
 
 /// Milliseconds for an example.
 fn latency(configuration: &Configuration) -> f64 {
-    let number = |name: &str| configuration.get(name).and_then(Value::number).unwrap_or(1.0);
+    let number = |name: &str| configuration.get(name).and_then(Value::as_number).unwrap_or(1.0);
     0.02 * number("width") * number("depth")
 }
 
-fn train(session: &mut Session<EventStore>, start: &Start, until: u64) -> Result<(), Box<dyn Error>> {
+fn train(session: &mut Session<EventStore>, start: &TrainingStart, until: u64) -> Result<(), Box<dyn Error>> {
     for step in start.from + 1..=until {
         // one rate in a hundred diverges
         let wild = start.seed.is_multiple_of(100) && step > 3;
@@ -60,15 +62,16 @@ fn write(folder: &Path, [trials, epochs, seed, objectives]: [u64; 4]) -> Result<
     let space = Space::Parameters(ParameterSpace::parse(&texts)?);
     let known = space.known_names();
     let others = ["width:min", "latency:min"].into_iter().take(objectives.saturating_sub(1) as usize);
-    let objectives = others.map(|text| Objective::read(text, &known)).collect::<Result<Vec<_>, _>>()?;
-    let limits = objectives.iter().skip(1).map(|_| Limit::read("latency<=40", &known));
+    let objectives =
+        others.map(|text| Objective::parse_with_names(text, &known)).collect::<Result<Vec<_>, _>>()?;
+    let limits = objectives.iter().skip(1).map(|_| Limit::parse_with_names("latency<=40", &known));
     let limits = limits.collect::<Result<Vec<_>, _>>()?;
     let usual =
         StudySpec { objectives, limits, ..StudySpec::new(space.clone(), "val_acc", Direction::Maximize) };
     let spec = StudySpec { trials, max_resource: epochs, burn_in: (trials / 3).clamp(1, 30), seed, ..usual };
     std::fs::create_dir_all(folder)?;
     let (store, _) = EventStore::open(folder.join("events.jsonl"))?;
-    let mut session = Session::open(spec, Parts::default(), store)?;
+    let mut session = Session::open(spec, StudyParts::default(), store)?;
     while let Some(start) = session.ask()? {
         if start.trial + RUNNING >= trials && trials > 2 * RUNNING {
             let until = 1 + (start.trial * 7) % (epochs - 1).max(1);
@@ -78,9 +81,9 @@ fn write(folder: &Path, [trials, epochs, seed, objectives]: [u64; 4]) -> Result<
         train(&mut session, &start, start.until)?;
         let failed = start.trial % 97 == 96;
         let ending = if failed {
-            Ending::Failed("exited with status 1: CUDA out of memory".to_owned())
+            TrainingEnd::Failed("exited with status 1: CUDA out of memory".to_owned())
         } else {
-            Ending::Finished
+            TrainingEnd::Finished
         };
         session.tell(start.trial, ending)?;
     }

@@ -18,10 +18,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use foretell_run::{
-    Begin, Driver, Elsewhere, EventStore, Executor, ExecutorError, HostDoor, Leases, RunOutcome, TrialMessage,
+    Driver, EventStore, Executor, ExecutorError, HostDoor, Leases, RemoteTrainings, RunOutcome, StartPoint,
+    TrialMessage,
 };
-use foretell_search::{ParameterSpace, Parts, Session, Space, Start, StudyRequest, StudySpec};
-use foretell_serve::{Limits, Options, Server};
+use foretell_search::{ParameterSpace, Session, Space, StudyParts, StudyRequest, StudySpec, TrainingStart};
+use foretell_serve::{ReaderLimits, ServeOptions, Server};
 use serde_json::{Value, json};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -30,7 +31,7 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 struct Nowhere;
 
 impl Executor for Nowhere {
-    fn start(&mut self, _start: &Start, _worker: usize) -> Result<Begin, ExecutorError> {
+    fn start(&mut self, _start: &TrainingStart, _worker: usize) -> Result<StartPoint, ExecutorError> {
         Err("trials run on workers".into())
     }
 
@@ -128,16 +129,17 @@ fn spec(trials: u64, epochs: u64) -> Outcome<StudySpec> {
 
 fn drive(folder: &Path, spec: StudySpec, workers: usize) -> Outcome<Vec<Duration>> {
     let (store, _) = EventStore::open(folder.join("events.jsonl"))?;
-    let session = Session::open(spec, Parts::default(), store)?;
+    let session = Session::open(spec, StudyParts::default(), store)?;
     let (door, calls) = HostDoor::<EventStore>::new();
     let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
-    let limits = Limits::default().for_workers(workers);
-    let server = Server::bind(Options { door: Some(door), limits, ..Options::new(folder, loopback) })?;
+    let limits = ReaderLimits::default().for_workers(workers);
+    let server =
+        Server::bind(ServeOptions { door: Some(door), limits, ..ServeOptions::new(folder, loopback) })?;
     let address = server.address();
     thread::spawn(move || server.run());
     let leases = Leases::new(Duration::from_secs(60)).with_folder(folder);
-    let elsewhere = Elsewhere { calls, leases, own_workers: 0, patience: Box::new(|| Duration::ZERO) };
-    let mut driver = Driver::new(session, Nowhere, 1, "").open_to(elsewhere)?;
+    let elsewhere = RemoteTrainings { calls, leases, own_workers: 0, patience: Box::new(|| Duration::ZERO) };
+    let mut driver = Driver::new(session, Nowhere, 1, "").with_remote_trainings(elsewhere)?;
     let start = |worker: usize| {
         let small = thread::Builder::new().stack_size(256 << 10);
         small.spawn(move || work(address, &format!("worker {worker}")))
@@ -179,7 +181,7 @@ fn main() -> Outcome<()> {
     println!("log: {:.1} MB", std::fs::metadata(&log)?.len() as f64 / 1e6);
     let begun = Instant::now();
     let (store, _) = EventStore::open(&log)?;
-    let session = Session::open(spec(trials, epochs)?, Parts::default(), store)?;
+    let session = Session::open(spec(trials, epochs)?, StudyParts::default(), store)?;
     println!("restart: {:.2} s, {} trials", begun.elapsed().as_secs_f64(), session.study().trials().len());
     std::fs::remove_dir_all(&folder)?;
     Ok(())

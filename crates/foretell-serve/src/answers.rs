@@ -9,40 +9,41 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use foretell_run::wire::Studies;
-use foretell_run::{HostError, LogPosition, LogReader, Printed, notes};
+use foretell_run::{HostError, LogPosition, LogReader, Printed, read_notes};
 use foretell_search::{Record, Study, StudyView};
 use serde::Serialize;
 
-use crate::fold::Fold;
+use crate::fold::StudyFold;
 use crate::guard::word;
-use crate::problem::Problem;
+use crate::problem::RequestProblem;
 use crate::records::Records;
-use crate::served::{Served, blocking};
+use crate::served::{ServerState, blocking};
 use crate::verbs::number;
 use crate::views::{Noted, Output, Viewed};
 use crate::{events, views};
 
-type ApiReply = Result<Response, Problem>;
+type ApiReply = Result<Response, RequestProblem>;
 
-pub(crate) async fn studies(State(served): State<Arc<Served>>) -> ApiReply {
+pub(crate) async fn studies(State(served): State<Arc<ServerState>>) -> ApiReply {
     let names: Vec<String> = served.studies()?.into_iter().map(|(name, _)| name).collect();
     let latest = served.latest().map(|(name, _)| name);
     Ok(Json(Studies { studies: names, latest }).into_response())
 }
 
-pub(crate) async fn records(State(served): State<Arc<Served>>, Path(study): Path<String>) -> ApiReply {
+pub(crate) async fn records(State(served): State<Arc<ServerState>>, Path(study): Path<String>) -> ApiReply {
     let log = served.log(&study)?;
     // the list is sent as it is read: the document is one without records up to there
     let empty = serde_json::to_string(&Records { study, records: Vec::new() });
-    let head = empty.map_err(|error| Problem::midway(&error))?;
+    let head = empty.map_err(|error| RequestProblem::midway(&error))?;
     let head = head.strip_suffix("]}").unwrap_or(&head).to_owned();
-    let read = move || crate::records::all(&log, head).map_err(|error| Problem::conflict(error.to_string()));
+    let read =
+        move || crate::records::all(&log, head).map_err(|error| RequestProblem::conflict(error.to_string()));
     let records = Body::from_stream(blocking(read).await?);
     Ok(([("content-type", "application/json")], records).into_response())
 }
 
 pub(crate) async fn follow(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServerState>>,
     Path(study): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -52,7 +53,7 @@ pub(crate) async fn follow(
 }
 
 pub(crate) async fn state(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServerState>>,
     Path(study): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -62,39 +63,39 @@ pub(crate) async fn state(
         None | Some("all") => false,
         Some("none") => true,
         Some(other) => {
-            return Err(Problem::field("decisions", format!("expected all or none, found {other:?}")));
+            return Err(RequestProblem::field("decisions", format!("expected all or none, found {other:?}")));
         }
     };
     let seen = seen(query.as_deref(), &headers)?;
-    Ok(events::state(served.folds.fold(&log), seen, is_brief))
+    Ok(events::state(served.folds.fold_for_log(&log), seen, is_brief))
 }
 
 /// The number of the last record that a reader has seen.
-fn seen(query: Option<&str>, headers: &HeaderMap) -> Result<u64, Problem> {
+fn seen(query: Option<&str>, headers: &HeaderMap) -> Result<u64, RequestProblem> {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     match last.or_else(|| word(query, "after")) {
         None => Ok(0),
-        Some(text) => text
-            .parse()
-            .map_err(|_| Problem::field("after", format!("expected the number of a record, found {text:?}"))),
+        Some(text) => text.parse().map_err(|_| {
+            RequestProblem::field("after", format!("expected the number of a record, found {text:?}"))
+        }),
     }
 }
 
-pub(crate) async fn progress(State(served): State<Arc<Served>>, Path(study): Path<String>) -> ApiReply {
+pub(crate) async fn progress(State(served): State<Arc<ServerState>>, Path(study): Path<String>) -> ApiReply {
     let log = served.log(&study)?;
     let found = move || {
-        let progress = |fold: &Fold, found: &Study| views::progress(&study, fold, found);
+        let progress = |fold: &StudyFold, found: &Study| views::progress(&study, fold, found);
         served.folds.read(&study, &log, progress)
     };
     Ok(Json(blocking(found).await?).into_response())
 }
 
-pub(crate) async fn view(State(served): State<Arc<Served>>, Path(study): Path<String>) -> ApiReply {
+pub(crate) async fn view(State(served): State<Arc<ServerState>>, Path(study): Path<String>) -> ApiReply {
     let log = served.log(&study)?;
     let found = move || {
-        served.folds.read(&study, &log, |fold: &Fold, found: &Study| {
+        served.folds.read(&study, &log, |fold: &StudyFold, found: &Study| {
             let make = || {
-                let damaged = |error| Problem::conflict(format!("{study}: {error}"));
+                let damaged = |error| RequestProblem::conflict(format!("{study}: {error}"));
                 let reader = LogReader::<Record>::open(&log, LogPosition::START).map_err(damaged)?;
                 // no more records than the fold has read, so that the view shows the study at one moment
                 let records = reader.take(usize::try_from(fold.records()).unwrap_or(usize::MAX));
@@ -109,8 +110,8 @@ pub(crate) async fn view(State(served): State<Arc<Served>>, Path(study): Path<St
 }
 
 /// The text of a JSON document.
-fn text(document: &impl Serialize) -> Result<Vec<u8>, Problem> {
-    serde_json::to_vec(document).map_err(|error| Problem::midway(&error))
+fn text(document: &impl Serialize) -> Result<Vec<u8>, RequestProblem> {
+    serde_json::to_vec(document).map_err(|error| RequestProblem::midway(&error))
 }
 
 /// The answer of a JSON document that is written already.
@@ -118,17 +119,20 @@ fn json_response(text: Bytes) -> Response {
     ([(CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-pub(crate) async fn importance(State(served): State<Arc<Served>>, Path(study): Path<String>) -> ApiReply {
+pub(crate) async fn importance(
+    State(served): State<Arc<ServerState>>,
+    Path(study): Path<String>,
+) -> ApiReply {
     let log = served.log(&study)?;
     let found = move || {
-        let importance = |fold: &Fold, found: &Study| views::importance(&study, fold, found);
+        let importance = |fold: &StudyFold, found: &Study| views::importance(&study, fold, found);
         served.folds.read(&study, &log, importance)
     };
     Ok(Json(blocking(found).await?).into_response())
 }
 
 pub(crate) async fn surface(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServerState>>,
     Path(study): Path<String>,
     RawQuery(query): RawQuery,
 ) -> ApiReply {
@@ -137,11 +141,15 @@ pub(crate) async fn surface(
     let asked = match (named("x"), named("y")) {
         (None, None) => Vec::new(),
         (Some(x), Some(y)) => vec![(x, y)],
-        (None, _) => return Err(Problem::field("x", "missing. A contour needs two parameters, x and y")),
-        (_, None) => return Err(Problem::field("y", "missing. A contour needs two parameters, x and y")),
+        (None, _) => {
+            return Err(RequestProblem::field("x", "missing. A contour needs two parameters, x and y"));
+        }
+        (_, None) => {
+            return Err(RequestProblem::field("y", "missing. A contour needs two parameters, x and y"));
+        }
     };
     let found = move || {
-        served.folds.read(&study, &log, |fold: &Fold, found: &Study| {
+        served.folds.read(&study, &log, |fold: &StudyFold, found: &Study| {
             let names = found.spec().space.names();
             let mut named = asked.iter().flat_map(|(x, y)| [("x", x), ("y", y)]);
             let Some((field, name)) = named.find(|(_, name)| !names.contains(&name.as_str())) else {
@@ -149,28 +157,28 @@ pub(crate) async fn surface(
             };
             let names = names.join(", ");
             let text = format!("the study contains no parameter {name:?}. Its parameters are {names}");
-            Err(Problem::field(field, text))
+            Err(RequestProblem::field(field, text))
         })?
     };
     Ok(Json(blocking(found).await?).into_response())
 }
 
 /// The notes on a study.
-pub(crate) async fn note(State(served): State<Arc<Served>>, Path(study): Path<String>) -> ApiReply {
+pub(crate) async fn note(State(served): State<Arc<ServerState>>, Path(study): Path<String>) -> ApiReply {
     let log = served.log(&study)?;
-    let read = move || Ok(notes(log.parent().unwrap_or(&log)).unwrap_or_default());
+    let read = move || Ok(read_notes(log.parent().unwrap_or(&log)).unwrap_or_default());
     let text = blocking(read).await?;
     Ok(Json(Noted { study, text }).into_response())
 }
 
 pub(crate) async fn trial(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServerState>>,
     Path((study, trial)): Path<(String, String)>,
 ) -> ApiReply {
     let (number, log) = (number(&trial)?, served.log(&study)?);
     let found = move || {
         let folder = log.parent().unwrap_or(&log);
-        let details = |fold: &Fold, found: &Study| views::details(&study, folder, number, fold, found);
+        let details = |fold: &StudyFold, found: &Study| views::details(&study, folder, number, fold, found);
         let mut details =
             served.folds.read(&study, &log, details)?.ok_or(HostError::NoTrial { trial: number })?;
         let workers = served.owner.workers(&study)?;
@@ -181,32 +189,33 @@ pub(crate) async fn trial(
 }
 
 pub(crate) async fn output(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServerState>>,
     Path((study, trial)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> ApiReply {
     let (number, log) = (number(&trial)?, served.log(&study)?);
     let from = word(query.as_deref(), "from");
     let from = from.map(|text| {
-        text.parse::<u64>()
-            .map_err(|_| Problem::field("from", format!("expected the number of a byte, found {text:?}")))
+        text.parse::<u64>().map_err(|_| {
+            RequestProblem::field("from", format!("expected the number of a byte, found {text:?}"))
+        })
     });
     let from = from.transpose()?;
     let read = move || {
         let folder = log.parent().unwrap_or(&log);
-        Printed::read(folder, number, from).map_err(|error| Problem::midway(&error))
+        Printed::read(folder, number, from).map_err(|error| RequestProblem::midway(&error))
     };
     let printed = blocking(read).await?;
     Ok(Json(Output { study, trial: number, is_here: printed.is_some(), printed }).into_response())
 }
 
 pub(crate) async fn metric(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServerState>>,
     Path((study, metric)): Path<(String, String)>,
 ) -> ApiReply {
     let log = served.log(&study)?;
     let found = move || {
-        served.folds.read(&study, &log, |fold: &Fold, _: &Study| {
+        served.folds.read(&study, &log, |fold: &StudyFold, _: &Study| {
             let make = || text(&views::metric(&study, &metric, fold));
             fold.snapshots().document(&format!("metric {metric}"), (fold.life(), fold.records()), make)
         })?

@@ -5,12 +5,12 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::options::Limits;
+use crate::options::ReaderLimits;
 
 /// The connections of a server.
 #[derive(Clone)]
 pub(crate) struct ConnectionCounter {
-    limits: Limits,
+    limits: ReaderLimits,
     open: Arc<Mutex<ConnectionCounts>>,
 }
 
@@ -22,7 +22,7 @@ struct ConnectionCounts {
 }
 
 /// One connection; it counts until it is dropped.
-pub(crate) struct Connection {
+pub(crate) struct CountedConnection {
     place: IpAddr,
     counted: ConnectionCounter,
     is_worker: AtomicBool,
@@ -30,23 +30,23 @@ pub(crate) struct Connection {
 }
 
 impl ConnectionCounter {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: ReaderLimits) -> Self {
         Self { limits, open: Arc::default() }
     }
 
     /// Counts one more from `address`. If this server has no place at all, an error with the limit.
-    pub(crate) fn open(&self, address: IpAddr) -> Result<Connection, String> {
+    pub(crate) fn open(&self, address: IpAddr) -> Result<CountedConnection, String> {
         // an address of version 4 may arrive in the form of version 6, and would otherwise be counted as another one
         let place = network_address(address.to_canonical());
         let mut open = self.counts();
-        let Limits { connections, connections_per_address, .. } = self.limits;
+        let ReaderLimits { connections, connections_per_address, .. } = self.limits;
         if open.workers + open.readers.values().sum::<usize>() >= connections {
             return Err(format!("this server accepts at most {connections} connections. Try again later"));
         }
         let own = open.readers.entry(place).or_default();
         let is_extra = *own >= connections_per_address;
         *own += 1;
-        Ok(Connection { place, counted: self.clone(), is_worker: AtomicBool::new(false), is_extra })
+        Ok(CountedConnection { place, counted: self.clone(), is_worker: AtomicBool::new(false), is_extra })
     }
 
     fn counts(&self) -> MutexGuard<'_, ConnectionCounts> {
@@ -65,7 +65,7 @@ impl ConnectionCounts {
     }
 }
 
-impl Connection {
+impl CountedConnection {
     /// Whether its address had all the connections of readers before. Such a connection is for a worker, who shows it by its first request.
     pub(crate) fn is_extra(&self) -> bool {
         self.is_extra
@@ -88,7 +88,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for CountedConnection {
     fn drop(&mut self) {
         let mut open = self.counted.counts();
         match *self.is_worker.get_mut() {
@@ -115,14 +115,14 @@ mod tests {
 
     #[test]
     fn workers_of_one_address_are_limited_by_the_total_only() {
-        let limits = Limits { connections: 5, connections_per_address: 1, ..Limits::default() };
+        let limits = ReaderLimits { connections: 5, connections_per_address: 1, ..ReaderLimits::default() };
         let (connections, gateway) = (ConnectionCounter::new(limits), IpAddr::from([10, 0, 0, 1]));
         let open = |of_worker| {
             let connection = connections.open(gateway)?;
             connection.admit(of_worker).map(|()| connection)
         };
         let reader = open(false).expect("the first reader");
-        let workers: Vec<Connection> = (0..3).map(|_| open(true).expect("a place")).collect();
+        let workers: Vec<CountedConnection> = (0..3).map(|_| open(true).expect("a place")).collect();
         assert!(open(false).is_err_and(|why| why.contains("1 connections of readers per address")));
         let last = open(true).expect("the fifth");
         assert!(open(true).is_err_and(|why| why.contains("at most 5 connections")));

@@ -13,10 +13,10 @@ use foretell_run::wire::Refused;
 use futures_util::StreamExt;
 use futures_util::stream::{iter, unfold};
 
-use crate::fold::Fold;
-use crate::folds::locked;
-use crate::records::{CHUNK, Reader, timed};
-use crate::snapshot::Shown;
+use crate::fold::StudyFold;
+use crate::folds::lock_unpoisoned;
+use crate::records::{CHUNK_BYTES, RawRecordReader, with_time};
+use crate::snapshot::ReceivedPart;
 use crate::views::{is_little, news};
 
 /// The pause between two looks at the log.
@@ -66,7 +66,7 @@ pub(crate) fn records(log: PathBuf, seen: u64) -> Response {
 }
 
 /// The study of `fold` for a reader that has seen the first `seen` records, then its changes; without decisions if `is_brief`.
-pub(crate) fn state(fold: Arc<Mutex<Fold>>, seen: u64, is_brief: bool) -> Response {
+pub(crate) fn state(fold: Arc<Mutex<StudyFold>>, seen: u64, is_brief: bool) -> Response {
     stream(StateSource { fold, seen, is_brief, shown: None, trouble: LogTrouble::default() })
 }
 
@@ -80,7 +80,7 @@ struct RecordSource {
 
 impl EventSource for RecordSource {
     fn look(&mut self) -> Vec<Bytes> {
-        let mut reader = match Reader::open(&self.log, self.position) {
+        let mut reader = match RawRecordReader::open(&self.log, self.position) {
             Ok(reader) => reader,
             Err(error) => {
                 let known = (std::mem::take(&mut self.position), std::mem::take(&mut self.skip));
@@ -92,11 +92,11 @@ impl EventSource for RecordSource {
         };
         let mut records = String::new();
         let mut end = None;
-        while records.len() < CHUNK && end.is_none() {
+        while records.len() < CHUNK_BYTES && end.is_none() {
             match reader.next() {
                 Some(Ok(record)) if reader.position().records > self.skip => {
                     records.push_str(if records.is_empty() { "[" } else { "," });
-                    records.push_str(&timed(&record, reader.last_stamp()));
+                    records.push_str(&with_time(&record, reader.last_stamp()));
                 }
                 Some(Ok(_)) => {}
                 Some(Err(error)) => end = Some(Some(error.to_string())),
@@ -117,25 +117,25 @@ impl EventSource for RecordSource {
 }
 
 struct StateSource {
-    fold: Arc<Mutex<Fold>>,
+    fold: Arc<Mutex<StudyFold>>,
     seen: u64,
     is_brief: bool,
     /// What the reader has; shared until it is sent something of its own.
-    shown: Option<Arc<Shown>>,
+    shown: Option<Arc<ReceivedPart>>,
     trouble: LogTrouble,
 }
 
 impl StateSource {
     /// The first events for a reader: what it lacks, if that is little; else the snapshot that all readers share.
-    fn first_events(&mut self, fold: &Fold) -> Vec<Bytes> {
-        let back = Shown::until(self.seen, fold).with_decisions(!self.is_brief);
+    fn first_events(&mut self, fold: &StudyFold) -> Vec<Bytes> {
+        let back = ReceivedPart::until(self.seen, fold).with_decisions(!self.is_brief);
         if (1..=fold.records()).contains(&self.seen) && is_little(fold, &back) {
             self.shown = Some(Arc::new(back));
             return Vec::new();
         }
-        let is_usable = |shown: &Shown| is_little(fold, shown);
+        let is_usable = |shown: &ReceivedPart| is_little(fold, shown);
         let snapshot = fold.snapshots().whole(self.is_brief, is_usable, || {
-            let mut shown = Shown::default().with_decisions(!self.is_brief);
+            let mut shown = ReceivedPart::default().with_decisions(!self.is_brief);
             (news_events(fold, &mut shown), shown)
         });
         self.shown = Some(Arc::clone(&snapshot.shown));
@@ -146,7 +146,7 @@ impl StateSource {
 impl EventSource for StateSource {
     fn look(&mut self) -> Vec<Bytes> {
         let fold = Arc::clone(&self.fold);
-        let mut fold = locked(&fold);
+        let mut fold = lock_unpoisoned(&fold);
         let updated = fold.update();
         let mut found = Vec::new();
         if fold.study().is_some() {
@@ -163,7 +163,7 @@ impl EventSource for StateSource {
 }
 
 /// The news for a reader as events. Whoever is cut off before the last part is sent all of them again.
-fn news_events(fold: &Fold, shown: &mut Shown) -> Vec<Bytes> {
+fn news_events(fold: &StudyFold, shown: &mut ReceivedPart) -> Vec<Bytes> {
     let mut found = Vec::new();
     news(fold, shown, &mut |news, id| found.push(format_event(None, id, &news.to_string())));
     found

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use foretell_search::Catalogue;
-use foretell_search::colors::{PlotBackground, Rgb, WORST_SHARE, best, failed, shade};
+use foretell_search::colors::{
+    PlotBackground, Rgb, WORST_SHARE, best_trial_color, failed_trial_color, trial_color,
+};
 use serde_json::json;
 
 use crate::error::ServeError;
-use crate::fold::Fold;
-use crate::snapshot::Shown;
+use crate::fold::StudyFold;
+use crate::snapshot::ReceivedPart;
 use crate::views;
 
 const PAGE_TEMPLATE: &str = include_str!("page/page.html");
@@ -46,11 +48,11 @@ const SCRIPT_MODULES: [&str; 23] = [
 /// [`ServeError::Study`] if the log cannot be read, or is no study's.
 pub fn page(name: &str, log: &Path, catalogue: &Catalogue) -> Result<String, ServeError> {
     let refusal = |problem: String| ServeError::Study { name: name.to_owned(), problem };
-    let mut fold = Fold::new(log, catalogue);
+    let mut fold = StudyFold::new(log, catalogue);
     fold.update().map_err(refusal)?;
     let Some(study) = fold.study() else { return Err(refusal("nothing is recorded yet".to_owned())) };
     let mut state = Vec::new();
-    views::news(&fold, &mut Shown::default(), &mut |news, _| state.push(news));
+    views::news(&fold, &mut ReceivedPart::default(), &mut |news, _| state.push(news));
     let importance = views::importance(name, &fold, study);
     let surface = views::surface(name, &fold, study, &views::leading_pairs(&fold, study));
     let data = json!({"study": name, "state": state, "importance": importance, "surface": surface});
@@ -58,7 +60,7 @@ pub fn page(name: &str, log: &Path, catalogue: &Catalogue) -> Result<String, Ser
 }
 
 /// The number of shades that a trial's result may have.
-const SHADES: usize = 32;
+const SHADE_COUNT: usize = 32;
 
 fn to_hex_color([red, green, blue]: Rgb) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
@@ -66,16 +68,23 @@ fn to_hex_color([red, green, blue]: Rgb) -> String {
 
 /// The colors of trials, from the worst to the best, as the page's script has them.
 fn shade_colors() -> String {
-    let share = |i: usize| i as f64 / (SHADES - 1) as f64;
-    let on = |paper| -> Vec<String> { (0..SHADES).map(|i| to_hex_color(shade(share(i), paper))).collect() };
+    let share = |i: usize| i as f64 / (SHADE_COUNT - 1) as f64;
+    let on = |paper| -> Vec<String> {
+        (0..SHADE_COUNT).map(|i| to_hex_color(trial_color(share(i), paper))).collect()
+    };
     json!({"light": on(PlotBackground::White), "dark": on(PlotBackground::Black), "worst_share": WORST_SHARE})
         .to_string()
 }
 
 /// The style, with the colors of trials that have one of their own.
 fn page_style() -> String {
-    let own =
-        |paper| format!("--best: {}; --failed: {};", to_hex_color(best(paper)), to_hex_color(failed(paper)));
+    let own = |paper| {
+        format!(
+            "--best: {}; --failed: {};",
+            to_hex_color(best_trial_color(paper)),
+            to_hex_color(failed_trial_color(paper))
+        )
+    };
     PAGE_STYLE
         .replace("/*LIGHT*/", &own(PlotBackground::White))
         .replace("/*DARK*/", &own(PlotBackground::Black))

@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use foretell_run::{EventLogError, LineStamp, LogPosition, LogReader, Survey};
-use foretell_search::{Catalogue, Decision, Record, RecordTime, ResponseSurface, Study, StudyError, Times};
+use foretell_run::{EventLogError, EventLogSurvey, LineStamp, LogPosition, LogReader};
+use foretell_search::{
+    Catalogue, Decision, Record, RecordTime, ResponseSurface, Study, StudyError, StudyTimes,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::snapshot::SnapshotCache;
 
 /// A study built from its log.
-pub(crate) struct Fold {
+pub(crate) struct StudyFold {
     log: PathBuf,
     catalogue: Catalogue,
     looked: Option<FileState>,
@@ -24,9 +26,9 @@ pub(crate) struct Fold {
     position: LogPosition,
     /// The number of records whose changes of the total were known before the first was folded.
     surveyed: u64,
-    trials: Vec<Seen>,
+    trials: Vec<TrialFacts>,
     best_so_far: Vec<(u64, f64)>,
-    times: Times,
+    times: StudyTimes,
     /// How many logs were read: another one exists after the first was removed, or started from the beginning.
     life: u64,
     /// The reason why it cannot be read further.
@@ -40,19 +42,19 @@ pub(crate) struct Fold {
 
 /// Facts about a trial that the study itself does not keep.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct TrialFacts {
     /// The number of the last record about it.
     pub(crate) changed: u64,
     pub(crate) decisions: Vec<Decision>,
     /// The trial's other metrics, without the study's, by name.
     pub(crate) metrics: BTreeMap<String, Series>,
     /// The progress of the study when the trial ended last.
-    pub(crate) ended: Option<Ended>,
+    pub(crate) ended: Option<StudyProgress>,
 }
 
 /// The progress of a study.
 #[derive(Clone, Copy, Serialize)]
-pub(crate) struct Ended {
+pub(crate) struct StudyProgress {
     /// Epochs spent by all trials together.
     epochs: u64,
     /// Seconds that the search ran, if its log records them.
@@ -82,7 +84,7 @@ enum ReadHalt {
     Trouble(String),
 }
 
-impl Seen {
+impl TrialFacts {
     /// Keeps the parts of a `record` about this trial that the study of `metric` does not keep.
     fn take(&mut self, record: &Record, metric: &str) {
         match record {
@@ -102,7 +104,7 @@ impl Seen {
     }
 }
 
-impl Fold {
+impl StudyFold {
     pub(crate) fn new(log: &Path, catalogue: &Catalogue) -> Self {
         Self {
             log: log.to_owned(),
@@ -113,7 +115,7 @@ impl Fold {
             surveyed: 0,
             trials: Vec::new(),
             best_so_far: Vec::new(),
-            times: Times::default(),
+            times: StudyTimes::default(),
             life: 0,
             trouble: None,
             ended: 0,
@@ -136,11 +138,11 @@ impl Fold {
         self.life
     }
 
-    pub(crate) fn trials(&self) -> &[Seen] {
+    pub(crate) fn trials(&self) -> &[TrialFacts] {
         &self.trials
     }
 
-    pub(crate) fn times(&self) -> &Times {
+    pub(crate) fn times(&self) -> &StudyTimes {
         &self.times
     }
 
@@ -150,7 +152,7 @@ impl Fold {
     }
 
     /// The number of the last record that ended a trial.
-    pub(crate) fn ended(&self) -> u64 {
+    pub(crate) fn last_end_record(&self) -> u64 {
         self.ended
     }
 
@@ -211,7 +213,7 @@ impl Fold {
 
     /// Begins at the log's first record, by the study's last total.
     fn start_over(&mut self) -> Result<(), String> {
-        let (survey, trouble) = Survey::read(&self.log);
+        let (survey, trouble) = EventLogSurvey::read(&self.log);
         let Some(spec) = survey.study else {
             return Err(
                 trouble.map_or_else(|| "nothing is recorded yet".to_owned(), |error| error.to_string())
@@ -227,7 +229,7 @@ impl Fold {
         (self.position, self.surveyed) = (LogPosition::START, survey.records);
         self.trials.clear();
         self.best_so_far.clear();
-        self.times = Times::default();
+        self.times = StudyTimes::default();
         self.study = Some(study);
         Ok(())
     }
@@ -264,20 +266,21 @@ impl Fold {
         // only once the record was followed, so that one that is refused is read again
         self.position = position;
         self.times.see(record, stamp.map(RecordTime::from));
-        self.trials.resize_with(study.trials().len(), Seen::default);
+        self.trials.resize_with(study.trials().len(), TrialFacts::default);
         let about = record.trial().and_then(|trial| self.trials.get_mut(usize::try_from(trial).ok()?));
         if let Some(seen) = about {
             seen.changed = number;
             seen.take(record, &study.spec().metric);
         }
-        if let Some(seen) = record.ends().and_then(|trial| self.trials.get_mut(usize::try_from(trial).ok()?))
+        if let Some(seen) =
+            record.ended_trial().and_then(|trial| self.trials.get_mut(usize::try_from(trial).ok()?))
         {
-            let elapsed = self.times.elapsed();
+            let elapsed = self.times.elapsed_millis();
             let seconds = (elapsed > 0).then_some(elapsed as f64 / 1e3);
             self.ended = number;
-            seen.ended = Some(Ended { epochs: study.progress().spent, seconds });
+            seen.ended = Some(StudyProgress { epochs: study.progress().spent, seconds });
         }
-        let best = record.ends().and_then(|_| study.best()).map(|best| best.score);
+        let best = record.ended_trial().and_then(|_| study.best()).map(|best| best.score);
         if let Some(best) =
             best.filter(|best| self.best_so_far.last().is_none_or(|(_, last)| last.total_cmp(best).is_ne()))
         {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use axum::http::StatusCode;
 use foretell_run::{list_studies, log_path};
 
-use crate::problem::Problem;
+use crate::problem::RequestProblem;
 
 /// The studies in `folder`, or the one that it is: name and log, by name.
 ///
@@ -25,14 +25,14 @@ pub(crate) fn studies(folder: &Path) -> Vec<(String, PathBuf)> {
 }
 
 /// The log of the study called `name`.
-pub(crate) fn log(folder: &Path, name: &str) -> Result<PathBuf, Problem> {
+pub(crate) fn log(folder: &Path, name: &str) -> Result<PathBuf, RequestProblem> {
     there(folder)?;
     let found = studies(folder).into_iter().find(|(known, _)| known == name);
-    found.map(|(_, log)| log).ok_or_else(|| Problem::no_study(name))
+    found.map(|(_, log)| log).ok_or_else(|| RequestProblem::no_study(name))
 }
 
 /// Refuses where the folder itself is gone: a device that is not mounted any more, say.
-pub(crate) fn there(folder: &Path) -> Result<(), Problem> {
+pub(crate) fn there(folder: &Path) -> Result<(), RequestProblem> {
     if folder.is_dir() {
         return Ok(());
     }
@@ -40,7 +40,7 @@ pub(crate) fn there(folder: &Path) -> Result<(), Problem> {
         "the folder {} that this server serves no longer exists. Put it back, and send the request again",
         folder.display()
     );
-    Err(Problem::new(StatusCode::GONE, text))
+    Err(RequestProblem::new(StatusCode::GONE, text))
 }
 
 /// Whether `folder` is a study's own.

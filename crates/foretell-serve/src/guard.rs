@@ -13,24 +13,24 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::connections::Connection;
-use crate::options::{Limits, Options};
-use crate::problem::Problem;
-use crate::served::Served;
+use crate::connections::CountedConnection;
+use crate::options::{ReaderLimits, ServeOptions};
+use crate::problem::RequestProblem;
+use crate::served::ServerState;
 
 /// Nothing from elsewhere; script and style are the page's own.
 const PAGE_SECURITY_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Refuses unknown clients, before the body is read.
-pub(crate) async fn check(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
+pub(crate) async fn check(State(served): State<Arc<ServerState>>, request: Request, next: Next) -> Response {
     if !is_text_path(request.uri().path()) {
         let why = "the address contains bytes that are not UTF-8";
-        return Problem::new(StatusCode::BAD_REQUEST, why).into_response();
+        return RequestProblem::new(StatusCode::BAD_REQUEST, why).into_response();
     }
     if let Err((status, why)) = admit(&served.options, request.headers(), request.uri()) {
-        return Problem::new(status, why).into_response();
+        return RequestProblem::new(status, why).into_response();
     }
-    if let Some(connection) = request.extensions().get::<Arc<Connection>>()
+    if let Some(connection) = request.extensions().get::<Arc<CountedConnection>>()
         && let Err(why) = connection.admit(is_worker_request(&request))
     {
         return too_many_response(why);
@@ -50,7 +50,7 @@ pub(crate) async fn check(State(served): State<Arc<Served>>, request: Request, n
 /// The answer to a client that is one too many: try again later, over another connection.
 fn too_many_response(why: String) -> Response {
     let headers = [(CONNECTION, "close"), (RETRY_AFTER, "5")];
-    (headers, Problem::new(StatusCode::SERVICE_UNAVAILABLE, why)).into_response()
+    (headers, RequestProblem::new(StatusCode::SERVICE_UNAVAILABLE, why)).into_response()
 }
 
 /// Whether an admitted request is one of a worker: it changes a study, or carries the token where browsers do not.
@@ -59,12 +59,12 @@ fn is_worker_request(request: &Request) -> bool {
 }
 
 /// The request with its body read.
-async fn read_body(request: Request, limits: Limits) -> Result<Request, Problem> {
+async fn read_body(request: Request, limits: ReaderLimits) -> Result<Request, RequestProblem> {
     let (head, body) = request.into_parts();
     let most = limits.body_bytes;
     let too_large = || {
         let text = format!("body: longer than {most} bytes. The longest report takes a few thousand");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, text).with_field("body")
+        RequestProblem::new(StatusCode::PAYLOAD_TOO_LARGE, text).with_field("body")
     };
     let length = text(&head.headers, &CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if length.is_some_and(|length| length > most) {
@@ -75,14 +75,14 @@ async fn read_body(request: Request, limits: Limits) -> Result<Request, Problem>
         Ok(Err(_)) => Err(too_large()),
         Err(_) => {
             let text = format!("body: it did not arrive within {} seconds", limits.body.as_secs_f64());
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, text).with_field("body"))
+            Err(RequestProblem::new(StatusCode::REQUEST_TIMEOUT, text).with_field("body"))
         }
     }
 }
 
 type AdmissionRefusal = (StatusCode, &'static str);
 
-fn admit(options: &Options, headers: &HeaderMap, uri: &Uri) -> Result<(), AdmissionRefusal> {
+fn admit(options: &ServeOptions, headers: &HeaderMap, uri: &Uri) -> Result<(), AdmissionRefusal> {
     let host = text(headers, &HOST).ok_or((StatusCode::BAD_REQUEST, "no Host"))?;
     // a page elsewhere may have its name point here
     if options.address.ip().is_loopback() && !is_local_host(host) {

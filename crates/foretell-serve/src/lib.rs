@@ -26,5 +26,5 @@ mod views;
 
 pub use error::ServeError;
 pub use file::page;
-pub use options::{Limits, Options};
+pub use options::{ReaderLimits, ServeOptions};
 pub use server::Server;

@@ -9,7 +9,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::served::Served;
+use crate::served::ServerState;
 
 const API_DESCRIPTION: &str = "Shows running studies. Any program can drive a study with four requests: ask, report, tell and best. Every error is a JSON `foretell.error/1`. In addition to the listed ones, any request can return 408 (the body was late), 413 (the body is too long), 410 (the study's log or the served folder is missing) and 503 (too many connections). Requests from other pages (a foreign `Origin`) or with another `Host` are refused. If the server uses a token, every request must contain it, in the header `Authorization: Bearer TOKEN` or as `token` in the query.";
 /// The parts of an address, and the schema of each.
@@ -23,9 +23,9 @@ const PATH_PARAMETERS: [(&str, &str, &str); 3] = [
 type SchemaMaker = fn(&mut SchemaGenerator) -> Schema;
 
 /// One address and method, who answers, and its description.
-pub(crate) struct Route {
+pub(crate) struct ApiRoute {
     pub(crate) path: &'static str,
-    pub(crate) handler: MethodRouter<Arc<Served>>,
+    pub(crate) handler: MethodRouter<Arc<ServerState>>,
     method: &'static str,
     id: &'static str,
     summary: &'static str,
@@ -39,12 +39,12 @@ pub(crate) struct Route {
     conflict: &'static str,
 }
 
-impl Route {
+impl ApiRoute {
     pub(crate) fn new<T: 'static>(
         method: &'static str,
         path: &'static str,
         id: &'static str,
-        handler: impl Handler<T, Arc<Served>>,
+        handler: impl Handler<T, Arc<ServerState>>,
         summary: &'static str,
     ) -> Self {
         let filter = match method {
@@ -104,7 +104,7 @@ impl Route {
         Self { conflict, ..self }
     }
 
-    fn described(&self, schemas: &mut SchemaGenerator) -> Value {
+    fn to_operation(&self, schemas: &mut SchemaGenerator) -> Value {
         let mut operation = json!({"operationId": self.id, "summary": self.summary});
         if !self.about.is_empty() {
             operation["description"] = self.about.as_str().into();
@@ -154,17 +154,17 @@ impl Route {
 }
 
 /// The description of all `routes`.
-pub(crate) fn document(routes: &[Route]) -> Value {
+pub(crate) fn document(routes: &[ApiRoute]) -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let settings = settings.with(|all| all.definitions_path = "/components/schemas".into());
     let mut schemas = settings.into_generator();
     let mut paths = Map::new();
     for route in routes {
-        let operation = route.described(&mut schemas);
+        let operation = route.to_operation(&mut schemas);
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method] = operation;
     }
-    let definitions = schemas.take_definitions(true).into_iter().map(named).collect::<Map<_, _>>();
+    let definitions = schemas.take_definitions(true).into_iter().map(rename_component).collect::<Map<_, _>>();
     let mut document = json!({
         "openapi": "3.1.0",
         "info": {
@@ -187,7 +187,7 @@ pub(crate) fn document(routes: &[Route]) -> Value {
 }
 
 /// A component: its name without a slash, and with the field that names a document.
-fn named((name, mut schema): (String, Value)) -> (String, Value) {
+fn rename_component((name, mut schema): (String, Value)) -> (String, Value) {
     if name.contains('/') {
         let entry = |schema: &Value, key: &str| schema.get(key).cloned();
         if let Some(Value::Object(fields)) = entry(&schema, "properties") {

@@ -9,7 +9,7 @@ use foretell_search::Catalogue;
 
 /// The settings of a server.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ServeOptions {
     /// The folder that holds the studies' folders, or the folder of one study.
     pub folder: PathBuf,
     /// Where to listen. Port 0 is any free one.
@@ -19,25 +19,25 @@ pub struct Options {
     /// How long a training that renews its lease may be silent before another worker gets it: see [`foretell_run::Leases`].
     pub lease: Duration,
     /// The limits of one reader.
-    pub limits: Limits,
+    pub limits: ReaderLimits,
     /// The way to the study in `folder`, if a driver in this process runs it.
     pub door: Option<HostDoor<EventStore>>,
     /// The meaning of the names of the studies' parts.
     pub catalogue: Catalogue,
 }
 
-impl Options {
+impl ServeOptions {
     /// The usual lease.
-    pub const LEASE: Duration = Duration::from_secs(60);
+    pub const DEFAULT_LEASE: Duration = Duration::from_secs(60);
 
     /// The studies in `folder`, served at `address` to whoever may reach it.
     pub fn new(folder: impl Into<PathBuf>, address: SocketAddr) -> Self {
-        let limits = Limits::default();
+        let limits = ReaderLimits::default();
         Self {
             folder: folder.into(),
             address,
             token: None,
-            lease: Self::LEASE,
+            lease: Self::DEFAULT_LEASE,
             limits,
             door: None,
             catalogue: Catalogue::default(),
@@ -47,7 +47,7 @@ impl Options {
 
 /// The limits per reader, so that none blocks the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ReaderLimits {
     /// How long a request's head may take, from the connection's beginning or the answer before: idle connections end by it.
     pub head: Duration,
     /// How long a request's body may take.
@@ -62,7 +62,7 @@ pub struct Limits {
     pub connections_per_address: usize,
 }
 
-impl Limits {
+impl ReaderLimits {
     /// For a study with so many `workers`, which may all have one address: whoever connects knows the token.
     #[must_use]
     pub fn for_workers(self, workers: usize) -> Self {
@@ -71,7 +71,7 @@ impl Limits {
     }
 }
 
-impl Default for Limits {
+impl Default for ReaderLimits {
     fn default() -> Self {
         Self {
             head: Duration::from_secs(20),

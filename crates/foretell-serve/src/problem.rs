@@ -8,14 +8,14 @@ use foretell_search::Refusal;
 
 /// Why a request is refused.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub(crate) struct RequestProblem {
     status: StatusCode,
     /// The field, or the part of the address, that is wrong.
     field: Option<String>,
     text: String,
 }
 
-impl Problem {
+impl RequestProblem {
     pub(crate) fn new(status: StatusCode, text: impl Into<String>) -> Self {
         Self { status, field: None, text: text.into() }
     }
@@ -51,7 +51,7 @@ impl Problem {
     }
 
     /// The search that ran the study has ended, and this server will.
-    pub(crate) fn ended(name: &str) -> Self {
+    pub(crate) fn search_ended(name: &str) -> Self {
         let text = format!(
             "{name}: the search that runs this study is ending. Send the request again once it continues"
         );
@@ -74,7 +74,7 @@ impl Problem {
     }
 }
 
-impl From<HostError> for Problem {
+impl From<HostError> for RequestProblem {
     fn from(error: HostError) -> Self {
         let status = match &error {
             HostError::NoTrial { .. } => StatusCode::NOT_FOUND,
@@ -90,7 +90,7 @@ impl From<HostError> for Problem {
     }
 }
 
-impl From<Refusal> for Problem {
+impl From<Refusal> for RequestProblem {
     fn from(refusal: Refusal) -> Self {
         let Refusal { field, reason, differs } = refusal;
         let status = if differs { StatusCode::CONFLICT } else { StatusCode::BAD_REQUEST };
@@ -98,7 +98,7 @@ impl From<Refusal> for Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for RequestProblem {
     fn into_response(self) -> Response {
         (self.status, axum::Json(self.into_document())).into_response()
     }

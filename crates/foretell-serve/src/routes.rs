@@ -11,10 +11,10 @@ use foretell_run::wire;
 use foretell_search::{Catalogue, StudyRequest};
 use serde_json::{Map, Value, json};
 
-use crate::openapi::{self, Route};
-use crate::problem::Problem;
+use crate::openapi::{self, ApiRoute};
+use crate::problem::RequestProblem;
 use crate::records::Records;
-use crate::served::Served;
+use crate::served::ServerState;
 use crate::verbs::{Found, Made};
 use crate::views::{Details, Importance, Measured, Noted, Output, Progressed, Surfaced, Viewed};
 use crate::{answers, file, guard, verbs};
@@ -36,23 +36,23 @@ const REQUEST_HANDED_ON: &str = "The process that runs the study records the req
 fn get_route<T: 'static>(
     path: &'static str,
     id: &'static str,
-    handler: impl Handler<T, Arc<Served>>,
+    handler: impl Handler<T, Arc<ServerState>>,
     summary: &'static str,
-) -> Route {
-    Route::new("get", path, id, handler, summary)
+) -> ApiRoute {
+    ApiRoute::new("get", path, id, handler, summary)
 }
 
 fn post_route<T: 'static>(
     path: &'static str,
     id: &'static str,
-    handler: impl Handler<T, Arc<Served>>,
+    handler: impl Handler<T, Arc<ServerState>>,
     summary: &'static str,
-) -> Route {
-    Route::new("post", path, id, handler, summary)
+) -> ApiRoute {
+    ApiRoute::new("post", path, id, handler, summary)
 }
 
 /// All that is answered.
-fn routes() -> Vec<Route> {
+fn routes() -> Vec<ApiRoute> {
     let described = || async { ([("content-type", "application/json")], OPEN_API.as_str()) };
     let mut routes = vec![
         get_route("/", "page", || async { Html(file::empty()) }, "The page")
@@ -71,14 +71,14 @@ fn routes() -> Vec<Route> {
 }
 
 /// A study and its records.
-fn records() -> [Route; 4] {
+fn records() -> [ApiRoute; 4] {
     let mut properties = json!(StudyRequest::schema(&Catalogue::default()));
     properties["update"] = json!({"type": "boolean", "default": false, "description": "Change the settings of an existing study"});
     let request = json!({"type": "object", "properties": properties, "additionalProperties": false});
     let example =
         json!({"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 5, "trials": 4, "burn_in": 3});
     [
-        Route::new("put", "/api/studies/{study}", "create", verbs::create, "Create a study, or continue it")
+        ApiRoute::new("put", "/api/studies/{study}", "create", verbs::create, "Create a study, or continue it")
             .about(&["Repeating the request does not change the study. Settings that differ from those of the study are refused. With `update`, they change it for all its workers."])
             .with_body_schema(request, example)
             .answers::<Made>(200, "The study already existed")
@@ -99,9 +99,9 @@ fn records() -> [Route; 4] {
 fn event_route<T: 'static>(
     path: &'static str,
     id: &'static str,
-    handler: impl Handler<T, Arc<Served>>,
+    handler: impl Handler<T, Arc<ServerState>>,
     summary: &'static str,
-) -> Route {
+) -> ApiRoute {
     let number = json!({"type": "integer", "minimum": 0});
     get_route(path, id, handler, summary)
         .with("header", "Last-Event-ID", "The last record that the reader has", number.clone())
@@ -110,14 +110,14 @@ fn event_route<T: 'static>(
 }
 
 /// The results of a study.
-fn result_routes() -> [Route; 8] {
+fn result_routes() -> [ApiRoute; 8] {
     [
         get_route("/api/studies/{study}/view", "view", answers::view, "The whole study, as used by Python and tables: settings, trials, one row per trial, the front, and all reports")
             .answers::<Viewed>(200, "The view")
             .conflicts(LOG_DAMAGED),
         get_route("/api/studies/{study}/note", "note", answers::note, "The notes about a study")
             .answers::<Noted>(200, "The notes"),
-        Route::new("put", "/api/studies/{study}/note", "write_note", verbs::note, "Write the notes about a study")
+        ApiRoute::new("put", "/api/studies/{study}/note", "write_note", verbs::note, "Write the notes about a study")
             .about(&["They replace the existing notes. An empty text removes them."])
             .takes::<wire::Note>(json!({"text": "first try #baseline"}))
             .answers::<Noted>(200, "The notes are written"),
@@ -144,7 +144,7 @@ fn result_routes() -> [Route; 8] {
 }
 
 /// The work of a study.
-fn work() -> [Route; 4] {
+fn work() -> [ApiRoute; 4] {
     [
         post_route("/api/studies/{study}/ask", "ask", verbs::ask, "Get the next trial to run")
             .about(&["If a worker is silent for longer than `--lease`, another worker gets its trial. A `worker` that asks again gets the same trial."])
@@ -167,7 +167,7 @@ fn work() -> [Route; 4] {
 }
 
 /// The verbs by which a worker runs a trial.
-fn worker_trial_routes() -> [Route; 4] {
+fn worker_trial_routes() -> [ApiRoute; 4] {
     [
         post_route("/api/studies/{study}/trials/{trial}/report", "report", verbs::report, "Report the metric of a trial, and return whether to stop")
             .about(&["Steps must increase. Repeating a report does not change the study, and returns 200 with `recorded` false. Another value at the same step is refused."])
@@ -193,7 +193,7 @@ fn worker_trial_routes() -> [Route; 4] {
 }
 
 /// A trial, for people.
-fn trial_routes() -> [Route; 5] {
+fn trial_routes() -> [ApiRoute; 5] {
     [
         get_route(
             "/api/studies/{study}/trials/{trial}",
@@ -250,16 +250,16 @@ fn trial_routes() -> [Route; 5] {
     ]
 }
 
-pub(crate) fn router(served: Arc<Served>) -> Router {
-    let add = |router: Router<Arc<Served>>, route: Route| router.route(route.path, route.handler);
+pub(crate) fn router(served: Arc<ServerState>) -> Router {
+    let add = |router: Router<Arc<ServerState>>, route: ApiRoute| router.route(route.path, route.handler);
     routes()
         .into_iter()
         .fold(Router::new(), add)
         .fallback(|| async {
-            Problem::new(StatusCode::NOT_FOUND, "no such address. /openapi.json lists all addresses")
+            RequestProblem::new(StatusCode::NOT_FOUND, "no such address. /openapi.json lists all addresses")
         })
         .method_not_allowed_fallback(|| async {
-            Problem::new(
+            RequestProblem::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "this address does not take this method. /openapi.json lists all methods",
             )

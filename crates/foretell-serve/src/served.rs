@@ -3,25 +3,25 @@
 use std::path::PathBuf;
 
 use crate::folder;
-use crate::folds::Folds;
-use crate::options::Options;
-use crate::owner::Owner;
-use crate::problem::Problem;
+use crate::folds::StudyFolds;
+use crate::options::ServeOptions;
+use crate::owner::StudyOwner;
+use crate::problem::RequestProblem;
 
 /// State that all requests share.
-pub(crate) struct Served {
-    pub(crate) options: Options,
-    pub(crate) owner: Owner,
-    pub(crate) folds: Folds,
+pub(crate) struct ServerState {
+    pub(crate) options: ServeOptions,
+    pub(crate) owner: StudyOwner,
+    pub(crate) folds: StudyFolds,
 }
 
-impl Served {
-    pub(crate) fn new(options: Options) -> Self {
-        Self { owner: Owner::new(&options), folds: Folds::new(&options.catalogue), options }
+impl ServerState {
+    pub(crate) fn new(options: ServeOptions) -> Self {
+        Self { owner: StudyOwner::new(&options), folds: StudyFolds::new(&options.catalogue), options }
     }
 
     /// The studies' names and logs.
-    pub(crate) fn studies(&self) -> Result<Vec<(String, PathBuf)>, Problem> {
+    pub(crate) fn studies(&self) -> Result<Vec<(String, PathBuf)>, RequestProblem> {
         folder::there(&self.options.folder)?;
         Ok(folder::studies(&self.options.folder))
     }
@@ -40,18 +40,18 @@ impl Served {
     }
 
     /// The log of the study called `name`.
-    pub(crate) fn log(&self, name: &str) -> Result<PathBuf, Problem> {
+    pub(crate) fn log(&self, name: &str) -> Result<PathBuf, RequestProblem> {
         folder::log(&self.options.folder, name)
     }
 }
 
 /// Runs `work`, which may take a while, on a thread of its own, so that other requests are answered meanwhile.
 pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
+    work: impl FnOnce() -> Result<T, RequestProblem> + Send + 'static,
+) -> Result<T, RequestProblem> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        Err(_) => Err(Problem::midway(
+        Err(_) => Err(RequestProblem::midway(
             &"a calculation panicked. Its message is on standard error; please report it",
         )),
     }

@@ -12,11 +12,11 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutStream;
 
-use crate::connections::{Connection, ConnectionCounter};
+use crate::connections::{ConnectionCounter, CountedConnection};
 use crate::error::ServeError;
-use crate::options::{Limits, Options};
+use crate::options::{ReaderLimits, ServeOptions};
 use crate::routes;
-use crate::served::Served;
+use crate::served::ServerState;
 
 /// How long to wait where the system gives no more sockets.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(500);
@@ -29,7 +29,7 @@ const THREAD_KEEP_ALIVE: Duration = Duration::from_secs(365 * 24 * 3600);
 pub struct Server {
     runtime: tokio::runtime::Runtime,
     listener: TcpListener,
-    options: Options,
+    options: ServeOptions,
 }
 
 impl Server {
@@ -37,7 +37,7 @@ impl Server {
     ///
     /// # Errors
     /// [`ServeError`].
-    pub fn bind(options: Options) -> Result<Self, ServeError> {
+    pub fn bind(options: ServeOptions) -> Result<Self, ServeError> {
         let address = options.address;
         if options.token.as_deref().is_some_and(|token| !is_token(token)) {
             return Err(ServeError::Token);
@@ -51,7 +51,7 @@ impl Server {
             .thread_keep_alive(THREAD_KEEP_ALIVE)
             .build()?;
         // a system without a thread to give is an error now, instead of a panic at the first request
-        drop(foretell_run::supervised("probe", || (), |_| ())?);
+        drop(foretell_run::spawn_supervised("probe", || (), |_| ())?);
         runtime.block_on(runtime.spawn_blocking(|| ())).map_err(std::io::Error::from)?;
         let listener = runtime.block_on(TcpListener::bind(address));
         let listener = listener.map_err(|source| ServeError::Bind { address, source })?;
@@ -79,11 +79,11 @@ impl Server {
     pub fn run(self) -> Result<(), ServeError> {
         let Self { runtime, listener, options } = self;
         let limits = options.limits;
-        let served = Arc::new(Served::new(options));
+        let served = Arc::new(ServerState::new(options));
         let router = routes::router(Arc::clone(&served));
         // a long log takes seconds: it is read before somebody opens the page
         drop(runtime.spawn_blocking(move || served.read_latest()));
-        runtime.block_on(accept(&listener, &router, limits));
+        runtime.block_on(accept_connections(&listener, &router, limits));
         Ok(())
     }
 }
@@ -93,7 +93,7 @@ fn is_token(token: &str) -> bool {
     !token.is_empty() && token.trim() == token && token.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
-async fn accept(listener: &TcpListener, router: &Router, limits: Limits) {
+async fn accept_connections(listener: &TcpListener, router: &Router, limits: ReaderLimits) {
     let connections = ConnectionCounter::new(limits);
     loop {
         // no more sockets, or a connection that is gone already
@@ -110,7 +110,7 @@ async fn accept(listener: &TcpListener, router: &Router, limits: Limits) {
     }
 }
 
-async fn answer(stream: TcpStream, router: Router, connection: Connection, limits: Limits) {
+async fn answer(stream: TcpStream, router: Router, connection: CountedConnection, limits: ReaderLimits) {
     let _ = stream.set_nodelay(true);
     let mut protocol = http1::Builder::new();
     // a connection beyond its address's limit shows quickly that it is a worker's, so that silent ones do not take the places of all

@@ -5,11 +5,11 @@ use std::sync::{Arc, Weak};
 
 use axum::body::Bytes;
 
-use crate::problem::Problem;
+use crate::problem::RequestProblem;
 
 /// The part of a study that a reader has received.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shown {
+pub(crate) struct ReceivedPart {
     /// The log that it is of; 0 of none.
     pub(crate) life: u64,
     /// The number of the last record in that part.
@@ -21,10 +21,10 @@ pub(crate) struct Shown {
 }
 
 /// A whole study as events, as it was at some record.
-pub(crate) struct Snapshot {
+pub(crate) struct StudySnapshot {
     events: Vec<Bytes>,
     /// What a reader has that has taken it.
-    pub(crate) shown: Arc<Shown>,
+    pub(crate) shown: Arc<ReceivedPart>,
 }
 
 /// The bytes of one event, or of a document, as long as anybody has to take them.
@@ -36,7 +36,7 @@ impl<T> AsRef<[u8]> for SharedBytes<T> {
     }
 }
 
-impl Snapshot {
+impl StudySnapshot {
     /// The events. Each keeps all of the snapshot in memory, so that no second one is made before all readers have taken it.
     pub(crate) fn events(self: &Arc<Self>) -> Vec<Bytes> {
         let event = |place| {
@@ -53,7 +53,7 @@ const MAX_HELD_BYTES: usize = 256 << 20;
 #[derive(Default)]
 pub(crate) struct SnapshotCache {
     /// With decisions, and without.
-    whole: [Weak<Snapshot>; 2],
+    whole: [Weak<StudySnapshot>; 2],
     /// By their names, each with the life and the number of records that it is of.
     documents: Vec<CachedDocument>,
 }
@@ -66,15 +66,15 @@ impl SnapshotCache {
     pub(crate) fn whole(
         &mut self,
         is_brief: bool,
-        is_usable: impl FnOnce(&Shown) -> bool,
-        make: impl FnOnce() -> (Vec<Bytes>, Shown),
-    ) -> Arc<Snapshot> {
+        is_usable: impl FnOnce(&ReceivedPart) -> bool,
+        make: impl FnOnce() -> (Vec<Bytes>, ReceivedPart),
+    ) -> Arc<StudySnapshot> {
         let slot = &mut self.whole[usize::from(is_brief)];
         if let Some(there) = slot.upgrade().filter(|there| is_usable(&there.shown)) {
             return there;
         }
         let (events, shown) = make();
-        let made = Arc::new(Snapshot { events, shown: Arc::new(shown) });
+        let made = Arc::new(StudySnapshot { events, shown: Arc::new(shown) });
         *slot = Arc::downgrade(&made);
         made
     }
@@ -84,8 +84,8 @@ impl SnapshotCache {
         &mut self,
         name: &str,
         at: (u64, u64),
-        make: impl FnOnce() -> Result<Vec<u8>, Problem>,
-    ) -> Result<Bytes, Problem> {
+        make: impl FnOnce() -> Result<Vec<u8>, RequestProblem>,
+    ) -> Result<Bytes, RequestProblem> {
         self.documents.retain(|(_, _, text)| text.strong_count() > 0);
         let held = |text: Arc<Vec<u8>>| Bytes::from_owner(SharedBytes(text, |text: &Vec<u8>, _| text, 0));
         let there = self.documents.iter().find(|(known, of, _)| known == name && *of == at);
@@ -94,7 +94,7 @@ impl SnapshotCache {
         }
         let all = self.documents.iter().filter_map(|(_, _, text)| text.upgrade());
         if all.map(|text| text.len()).sum::<usize>() > MAX_HELD_BYTES {
-            return Err(Problem::busy());
+            return Err(RequestProblem::busy());
         }
         let text = Arc::new(make()?);
         self.documents.push((name.to_owned(), at, Arc::downgrade(&text)));
@@ -104,13 +104,14 @@ impl SnapshotCache {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_HELD_BYTES, Shown, SnapshotCache};
+    use super::{MAX_HELD_BYTES, ReceivedPart, SnapshotCache};
     use axum::body::Bytes;
 
     #[test]
     fn a_snapshot_is_made_once_as_long_as_a_reader_has_any_of_it() {
         let mut snapshots = SnapshotCache::default();
-        let make = |text: &'static str| move || (vec![Bytes::from_static(text.as_bytes())], Shown::default());
+        let make =
+            |text: &'static str| move || (vec![Bytes::from_static(text.as_bytes())], ReceivedPart::default());
         let first = snapshots.whole(false, |_| true, make("first")).events();
         let same = snapshots.whole(false, |_| true, make("second")).events();
         assert_eq!((&first[0][..], first[0].as_ptr()), (&b"first"[..], same[0].as_ptr()));

@@ -12,8 +12,8 @@ use foretell_run::wire::{
     Answer, Ask, Asked, Begin, Enqueue, Enqueued, Given, Note, Nothing, Renew, Report, StudyWork, Tell, Told,
     Workers,
 };
-use foretell_run::{EventStore, HostError, StudyHost, Work, notes, replace_notes};
-use foretell_search::{Best, Order, StudyRequest, StudySpec, Tally, read_fields, redact_words};
+use foretell_run::{EventStore, HostError, StudyHost, Work, read_notes, replace_notes};
+use foretell_search::{Best, ManualOrder, StudyRequest, StudySpec, Tally, read_fields, redact_words};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -21,12 +21,12 @@ use serde_json::{Map, Value};
 
 use crate::guard::word;
 use crate::owner::OrderOutcome;
-use crate::problem::Problem;
-use crate::served::{Served, blocking};
+use crate::problem::RequestProblem;
+use crate::served::{ServerState, blocking};
 use crate::views::Noted;
 
-type SharedState = State<Arc<Served>>;
-type ApiReply = Result<Response, Problem>;
+type SharedState = State<Arc<ServerState>>;
+type ApiReply = Result<Response, RequestProblem>;
 /// The study and the trial in an address.
 type TrialPath = Path<(String, String)>;
 
@@ -61,10 +61,10 @@ pub(crate) async fn create(State(served): SharedState, Path(study): Path<String>
         None => false,
         Some(Value::Bool(update)) => update,
         Some(other) => {
-            return Err(Problem::field("update", format!("expected true or false, found {other}")));
+            return Err(RequestProblem::field("update", format!("expected true or false, found {other}")));
         }
     };
-    let asked = StudyRequest::from_fields(&fields).map_err(Problem::from)?;
+    let asked = StudyRequest::from_fields(&fields).map_err(RequestProblem::from)?;
     let name = study.clone();
     let (is_new, spec) = blocking(move || served.owner.create(&name, &asked, update)).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
@@ -77,7 +77,7 @@ pub(crate) async fn create(State(served): SharedState, Path(study): Path<String>
 pub(crate) async fn ask(State(served): SharedState, Path(study): Path<String>, body: Bytes) -> ApiReply {
     let Ask { worker, turn } = read(&body)?;
     if turn.is_some() && worker.is_none() {
-        return Err(Problem::field("worker", "missing. A turn belongs to a worker"));
+        return Err(RequestProblem::field("worker", "missing. A turn belongs to a worker"));
     }
     let asked = move |host: &mut StudyHost<EventStore>| match (&worker, turn) {
         (Some(worker), Some(turn)) => host.ask_in_turn(worker, turn),
@@ -119,7 +119,7 @@ pub(crate) async fn tell(State(served): SharedState, place: TrialPath, body: Byt
     let (study, trial) = parse_trial_path(place)?;
     let Tell { failure, returned, of_the_command, handed_back, lease } = read(&body)?;
     if handed_back && failure.is_some() {
-        return Err(Problem::field(
+        return Err(RequestProblem::field(
             "failure",
             "a trial that is handed back has not failed. Leave out one of the two",
         ));
@@ -158,19 +158,19 @@ pub(crate) async fn work(
 ) -> ApiReply {
     let log = served.log(&study)?;
     let folder = log.parent().unwrap_or(&log);
-    let read = Work::read(folder).map_err(|error| Problem::midway(&error))?;
+    let read = Work::read(folder).map_err(|error| RequestProblem::midway(&error))?;
     let work = read.ok_or_else(|| {
         let text = format!(
             "{study} has no command, because its trials report over HTTP. Workers need a study that `foretell search -- COMMAND` started"
         );
-        Problem::conflict(text).with_field("study")
+        RequestProblem::conflict(text).with_field("study")
     })?;
     // without a token, anybody who reaches this address would be told the secret
     if served.options.token.is_none() && redact_words(&work.command) != work.command {
         let text = format!(
             "{study}: its command contains a secret, which only workers get that know a token. Set FORETELL_TOKEN for the search and its workers"
         );
-        return Err(Problem::conflict(text).with_field("study"));
+        return Err(RequestProblem::conflict(text).with_field("study"));
     }
     match word(query.as_deref(), "version") {
         Some(version) if version != work.version => {
@@ -178,7 +178,7 @@ pub(crate) async fn work(
                 "version: this study runs with Foretell {}, but the worker is Foretell {version}. Install the same version on both machines",
                 work.version
             );
-            Err(Problem::conflict(text).with_field("version"))
+            Err(RequestProblem::conflict(text).with_field("version"))
         }
         _ => Ok(Json(StudyWork { study, work }).into_response()),
     }
@@ -199,7 +199,7 @@ pub(crate) async fn should_stop(State(served): SharedState, place: TrialPath) ->
     let next = move || {
         served.folds.read(&study, &log, |_, study| {
             let known = study.trial(trial).ok_or(HostError::NoTrial { trial })?;
-            Ok::<_, HostError>(foretell_search::Answer {
+            Ok::<_, HostError>(foretell_search::TrainingAnswer {
                 trial,
                 stop: !known.is_open(),
                 recorded: false,
@@ -238,8 +238,8 @@ pub(crate) async fn note(State(served): SharedState, Path(study): Path<String>, 
     let log = served.log(&study)?;
     let write = move || {
         let folder = log.parent().unwrap_or(&log);
-        replace_notes(folder, &text).map_err(|error| Problem::field("text", error.to_string()))?;
-        Ok(notes(folder).unwrap_or_default())
+        replace_notes(folder, &text).map_err(|error| RequestProblem::field("text", error.to_string()))?;
+        Ok(read_notes(folder).unwrap_or_default())
     };
     let text = blocking(write).await?;
     Ok(Json(Noted { study, text }).into_response())
@@ -247,15 +247,15 @@ pub(crate) async fn note(State(served): SharedState, Path(study): Path<String>, 
 
 /// A person stops a trial.
 pub(crate) async fn stop(served: SharedState, place: TrialPath, body: Bytes) -> ApiReply {
-    by_hand(served, place, &body, Order::Stop).await
+    by_hand(served, place, &body, ManualOrder::Stop).await
 }
 
 /// A person keeps a trial from being stopped.
 pub(crate) async fn keep(served: SharedState, place: TrialPath, body: Bytes) -> ApiReply {
-    by_hand(served, place, &body, Order::Keep).await
+    by_hand(served, place, &body, ManualOrder::Keep).await
 }
 
-async fn by_hand(State(served): SharedState, place: TrialPath, body: &[u8], order: Order) -> ApiReply {
+async fn by_hand(State(served): SharedState, place: TrialPath, body: &[u8], order: ManualOrder) -> ApiReply {
     let (study, trial) = parse_trial_path(place)?;
     let Nothing {} = read(body)?;
     match blocking(move || served.owner.by_hand(&served.folds, &study, trial, order)).await? {
@@ -269,34 +269,39 @@ async fn by_hand(State(served): SharedState, place: TrialPath, body: &[u8], orde
 }
 
 /// The answer `next`; with whether something was recorded if something was to be.
-fn answer(next: foretell_search::Answer, is_record: bool) -> Response {
+fn answer(next: foretell_search::TrainingAnswer, is_record: bool) -> Response {
     Json(Answer::new(next, is_record)).into_response()
 }
 
 /// The study and the trial that an address names.
-fn parse_trial_path(Path((study, trial)): TrialPath) -> Result<(String, u64), Problem> {
+fn parse_trial_path(Path((study, trial)): TrialPath) -> Result<(String, u64), RequestProblem> {
     let trial = number(&trial)?;
     Ok((study, trial))
 }
 
 /// The number that names a trial.
-pub(crate) fn number(trial: &str) -> Result<u64, Problem> {
-    trial.parse().map_err(|_| Problem::field("trial", format!("expected a trial's number, found {trial:?}")))
+pub(crate) fn number(trial: &str) -> Result<u64, RequestProblem> {
+    trial
+        .parse()
+        .map_err(|_| RequestProblem::field("trial", format!("expected a trial's number, found {trial:?}")))
 }
 
 /// The object that `body` is; no body is an empty one.
-fn parse_object(body: &[u8]) -> Result<Map<String, Value>, Problem> {
+fn parse_object(body: &[u8]) -> Result<Map<String, Value>, RequestProblem> {
     let body = if body.trim_ascii().is_empty() { b"{}" } else { body };
     let value: Value = serde_json::from_slice(body).map_err(|error| {
-        Problem::field("body", format!("not JSON: {error}. Write null for a value that is not finite"))
+        RequestProblem::field("body", format!("not JSON: {error}. Write null for a value that is not finite"))
     })?;
     match value {
         Value::Object(fields) => Ok(fields),
-        _ => Err(Problem::field("body", "expected a JSON object, such as {\"step\": 1, \"value\": 0.5}")),
+        _ => Err(RequestProblem::field(
+            "body",
+            "expected a JSON object, such as {\"step\": 1, \"value\": 0.5}",
+        )),
     }
 }
 
 /// The request in `body`.
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, RequestProblem> {
     Ok(read_fields(&parse_object(body)?)?)
 }

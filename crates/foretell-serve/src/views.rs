@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use foretell::{Curve, Direction};
-use foretell_run::{Printed, Usage, WorkerView, command_of, shell_line};
+use foretell_run::{Printed, Usage, WorkerView, quote_for_shell, retrain_command};
 use foretell_search::{
-    Best, Contour, Decision, DecisionView, Front, Relevances, Slice, Spent, Study, StudyView, Summary, Tally,
-    TrialState, known_resource, relevances_of,
+    Best, Contour, Decision, DecisionView, ParetoFront, Relevances, Slice, Spent, Study, StudySummary,
+    StudyView, Tally, TrialState, known_resource, relevances_of,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::fold::{Fold, Seen, Series};
-use crate::snapshot::Shown;
+use crate::fold::{Series, StudyFold, TrialFacts};
+use crate::snapshot::ReceivedPart;
 
 /// A whole study.
 #[derive(Serialize, JsonSchema)]
@@ -26,20 +26,20 @@ pub(crate) struct Viewed {
 }
 
 /// Points of the line of the best score so far, at most.
-const POINTS: usize = 1_000;
+const MAX_PROGRESS_POINTS: usize = 1_000;
 /// The most parameters that are paired for contours in a file.
 const MAX_PAIRED_PARAMETERS: usize = 3;
 /// How many trials are sent at a time.
 const TRIALS_PER_EVENT: usize = 500;
 
-impl Shown {
+impl ReceivedPart {
     /// A reader that comes back, and has seen the first so many records.
-    pub(crate) fn until(records: u64, fold: &Fold) -> Self {
+    pub(crate) fn until(records: u64, fold: &StudyFold) -> Self {
         Self { records, life: fold.life(), ..Self::default() }
     }
 
     /// Whether there is nothing new for the reader.
-    pub(crate) fn is_current(&self, fold: &Fold) -> bool {
+    pub(crate) fn is_current(&self, fold: &StudyFold) -> bool {
         self.life == fold.life() && self.records == fold.records()
     }
 
@@ -55,7 +55,7 @@ const MAX_UNSHARED_NUMBERS: usize = 20_000;
 const NUMBERS_PER_DECISION: usize = 10;
 
 /// Whether the news for a reader are so few that they need not be shared.
-pub(crate) fn is_little(fold: &Fold, shown: &Shown) -> bool {
+pub(crate) fn is_little(fold: &StudyFold, shown: &ReceivedPart) -> bool {
     let Some(study) = fold.study().filter(|_| shown.life == fold.life()) else { return false };
     let changed = fold.trials().iter().enumerate().filter(|(_, seen)| seen.changed > shown.records);
     let numbers = changed.map(|(trial, seen)| {
@@ -68,21 +68,21 @@ pub(crate) fn is_little(fold: &Fold, shown: &Shown) -> bool {
 
 /// Hands the news of a study for a reader to `send`, some trials at a time; nothing if it has all. The last part has the id to come
 /// back with.
-pub(crate) fn news(fold: &Fold, shown: &mut Shown, send: &mut dyn FnMut(Value, Option<u64>)) {
+pub(crate) fn news(fold: &StudyFold, shown: &mut ReceivedPart, send: &mut dyn FnMut(Value, Option<u64>)) {
     let Some(study) = fold.study() else { return };
     // a reader that knows of more records than there are has seen another log, so nothing of it can be continued
     let anew = shown.life != fold.life() || shown.records > fold.records();
     if anew {
-        *shown = Shown::until(0, fold).with_decisions(!shown.is_brief);
+        *shown = ReceivedPart::until(0, fold).with_decisions(!shown.is_brief);
     } else if shown.records == fold.records() {
         return;
     }
-    let is_new = |(_, seen): &(usize, &Seen)| seen.changed > shown.records;
+    let is_new = |(_, seen): &(usize, &TrialFacts)| seen.changed > shown.records;
     let changed: Vec<usize> =
         fold.trials().iter().enumerate().filter(is_new).map(|(trial, _)| trial).collect();
-    let front = (anew || fold.ended() > shown.records).then(|| front(study)).flatten();
+    let front = (anew || fold.last_end_record() > shown.records).then(|| front(study)).flatten();
     let before = std::mem::replace(&mut shown.records, fold.records());
-    let head = head(fold, study);
+    let head = study_header(fold, study);
     let mut parts: Vec<&[usize]> = changed.chunks(TRIALS_PER_EVENT).collect();
     if parts.is_empty() {
         parts.push(&[]);
@@ -107,8 +107,8 @@ pub(crate) fn news(fold: &Fold, shown: &mut Shown, send: &mut dyn FnMut(Value, O
 }
 
 /// The study and its totals.
-fn head(fold: &Fold, study: &Study) -> Value {
-    let (spec, summary) = (study.spec(), Summary::new(study));
+fn study_header(fold: &StudyFold, study: &Study) -> Value {
+    let (spec, summary) = (study.spec(), StudySummary::new(study));
     let timing = fold.times().timing(study);
     let metrics: BTreeSet<&String> = fold.trials().iter().flat_map(|seen| seen.metrics.keys()).collect();
     json!({
@@ -130,7 +130,7 @@ fn head(fold: &Fold, study: &Study) -> Value {
 
 /// The front, of a study that has one: its trials by their numbers, for their configurations are known.
 fn front(study: &Study) -> Option<Value> {
-    let mut front = json!(Front::new(study)?);
+    let mut front = json!(ParetoFront::new(study)?);
     for list in ["trials", "dominated"] {
         for trial in front[list].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
             trial.remove("configuration");
@@ -140,17 +140,17 @@ fn front(study: &Study) -> Option<Value> {
 }
 
 /// The news of trial `number`: its state, and the points and decisions that the reader lacks.
-fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value {
+fn trial(fold: &StudyFold, study: &Study, number: usize, shown: &mut ReceivedPart) -> Value {
     let (known, seen, spec) = (&study.trials()[number], &fold.trials()[number], study.spec());
     let (steps, scores) = (known.curve.steps(), known.curve.scores());
     let has = shown.trials.insert(number, (steps.len(), seen.decisions.len()));
     let (points, decisions) = has.unwrap_or_default();
-    let value = |score: &f64| spec.direction.value(*score);
+    let value = |score: &f64| spec.direction.to_value(*score);
     let mut view = json!({
-        "trial": number, "state": known.state.name(), "epochs": known.trained(), "until": known_resource(known.until), "kept": known.kept,
+        "trial": number, "state": known.state.name(), "epochs": known.trained_epochs(), "until": known_resource(known.until), "kept": known.kept,
         "score": known.reported_score(spec.run_score).map(|score| value(&score)),
         "from": points, "steps": &steps[points..], "values": scores[points..].iter().map(value).collect::<Vec<_>>(),
-        "gaps": known.curve.gaps().iter().copied().chain(known.curve.diverged_at()).collect::<Vec<_>>(),
+        "gaps": known.curve.gap_starts().iter().copied().chain(known.curve.diverged_at()).collect::<Vec<_>>(),
         "ended": seen.ended,
         "forecast": seen.decisions.iter().rev().find_map(|decision| decision.forecast.as_ref()),
         "probability": seen.decisions.last().and_then(|decision| decision.probability),
@@ -209,15 +209,21 @@ pub(crate) struct Details {
 }
 
 /// Reads them.
-pub(crate) fn details(name: &str, folder: &Path, number: u64, fold: &Fold, study: &Study) -> Option<Details> {
+pub(crate) fn details(
+    name: &str,
+    folder: &Path,
+    number: u64,
+    fold: &StudyFold,
+    study: &Study,
+) -> Option<Details> {
     let known = study.trial(number)?;
     let seen = fold.trials().get(usize::try_from(number).ok()?)?;
-    let command = command_of(folder, study.spec(), number, &known.configuration);
+    let command = retrain_command(folder, study.spec(), number, &known.configuration);
     Some(Details {
         study: name.to_owned(),
         trial: number,
         metrics: seen.metrics.clone(),
-        command: command.as_deref().map(shell_line),
+        command: command.as_deref().map(quote_for_shell),
         decisions: decision_views(&seen.decisions),
         usage: Usage::read(folder, number),
         worker: None,
@@ -263,8 +269,8 @@ struct MeasuredTrial {
 }
 
 /// Reads them.
-pub(crate) fn metric(name: &str, metric: &str, fold: &Fold) -> Measured {
-    let reported = |(trial, seen): (usize, &Seen)| {
+pub(crate) fn metric(name: &str, metric: &str, fold: &StudyFold) -> Measured {
+    let reported = |(trial, seen): (usize, &TrialFacts)| {
         Some(MeasuredTrial { trial, series: seen.metrics.get(metric)?.clone() })
     };
     let trials = fold.trials().iter().enumerate().filter_map(reported).collect();
@@ -292,8 +298,8 @@ pub(crate) struct Progressed {
 }
 
 /// Reads them.
-pub(crate) fn progress(name: &str, fold: &Fold, study: &Study) -> Progressed {
-    let (spec, summary) = (study.spec(), Summary::new(study));
+pub(crate) fn progress(name: &str, fold: &StudyFold, study: &Study) -> Progressed {
+    let (spec, summary) = (study.spec(), StudySummary::new(study));
     Progressed {
         study: name.to_owned(),
         metric: spec.metric.clone(),
@@ -311,10 +317,10 @@ pub(crate) fn progress(name: &str, fold: &Fold, study: &Study) -> Progressed {
 
 /// At most so many points, first and last kept.
 fn thin_points(line: &[(u64, f64)]) -> Vec<(u64, f64)> {
-    if line.len() <= POINTS {
+    if line.len() <= MAX_PROGRESS_POINTS {
         return line.to_vec();
     }
-    (0..POINTS).map(|i| line[i * (line.len() - 1) / (POINTS - 1)]).collect()
+    (0..MAX_PROGRESS_POINTS).map(|i| line[i * (line.len() - 1) / (MAX_PROGRESS_POINTS - 1)]).collect()
 }
 
 /// The importance of the parameters.
@@ -327,7 +333,7 @@ pub(crate) struct Importance {
 }
 
 /// Finds them.
-pub(crate) fn importance(name: &str, fold: &Fold, study: &Study) -> Importance {
+pub(crate) fn importance(name: &str, fold: &StudyFold, study: &Study) -> Importance {
     Importance { study: name.to_owned(), found: relevances_of(&fold.surface(study)) }
 }
 
@@ -343,14 +349,14 @@ pub(crate) struct Surfaced {
 }
 
 /// Finds them, the contours over the pairs that are `asked` for.
-pub(crate) fn surface(name: &str, fold: &Fold, study: &Study, asked: &[(String, String)]) -> Surfaced {
+pub(crate) fn surface(name: &str, fold: &StudyFold, study: &Study, asked: &[(String, String)]) -> Surfaced {
     let surface = fold.surface(study);
     let contours = asked.iter().filter_map(|(x, y)| surface.contour(x, y)).collect();
     Surfaced { study: name.to_owned(), through: surface.through(), slices: surface.slices(), contours }
 }
 
 /// All pairs of the parameters that matter most.
-pub(crate) fn leading_pairs(fold: &Fold, study: &Study) -> Vec<(String, String)> {
+pub(crate) fn leading_pairs(fold: &StudyFold, study: &Study) -> Vec<(String, String)> {
     let found = relevances_of(&fold.surface(study));
     let names: Vec<String> =
         found.parameters.into_iter().take(MAX_PAIRED_PARAMETERS).map(|parameter| parameter.name).collect();

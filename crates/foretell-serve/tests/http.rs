@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use common::{get, local, log, send, serve};
-use foretell_serve::{Options, ServeError, Server, page};
+use foretell_serve::{ServeError, ServeOptions, Server, page};
 use serde_json::{Value, json};
 
 /// The first `events` events of a study: (id, records).
@@ -67,9 +67,9 @@ fn only_this_machines_own_pages_are_let_in() {
 fn other_machines_need_the_token() {
     let folder = tempfile::tempdir().expect("a folder");
     let open: SocketAddr = "0.0.0.0:0".parse().expect("an address");
-    let options = |token: Option<&str>| Options {
+    let options = |token: Option<&str>| ServeOptions {
         token: token.map(str::to_owned),
-        ..Options::new(folder.path(), open)
+        ..ServeOptions::new(folder.path(), open)
     };
     assert!(matches!(Server::bind(options(None)), Err(ServeError::Open { .. })));
     for token in ["", " key", "line\nbreak", "grün"] {

@@ -8,12 +8,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use common::{done, get, local, made, started};
-use foretell_serve::{Limits, Options, Server};
+use foretell_serve::{ReaderLimits, ServeOptions, Server};
 use serde_json::Value;
 
-fn limited(folder: &tempfile::TempDir, token: Option<&str>, limits: Limits) -> SocketAddr {
-    let usual = Options::new(folder.path(), local());
-    started(Options { token: token.map(str::to_owned), limits, ..usual })
+fn limited(folder: &tempfile::TempDir, token: Option<&str>, limits: ReaderLimits) -> SocketAddr {
+    let usual = ServeOptions::new(folder.path(), local());
+    started(ServeOptions { token: token.map(str::to_owned), limits, ..usual })
 }
 
 fn connected(address: SocketAddr) -> TcpStream {
@@ -44,7 +44,7 @@ fn refusal(answer: &str) -> (u16, String) {
 fn half_a_request_is_waited_for_so_long_and_no_longer() {
     let folder = tempfile::tempdir().expect("a folder");
     let (head, body) = (Duration::from_millis(200), Duration::from_millis(200));
-    let address = limited(&folder, None, Limits { head, body, ..Limits::default() });
+    let address = limited(&folder, None, ReaderLimits { head, body, ..ReaderLimits::default() });
     // the first would be held for ever; a second one on the same connection, too
     sent(address, "GET /api/studies HTTP/1.1\r\nHost: loc");
     let one_and_a_half = sent(address, "GET /api/studies HTTP/1.1\r\nHost: localhost\r\n\r\nGET /api");
@@ -59,7 +59,7 @@ fn half_a_request_is_waited_for_so_long_and_no_longer() {
 #[test]
 fn a_body_that_is_too_long_is_refused_in_json_and_a_strangers_is_not_read_at_all() {
     let folder = tempfile::tempdir().expect("a folder");
-    let limits = Limits { body_bytes: 1000, ..Limits::default() };
+    let limits = ReaderLimits { body_bytes: 1000, ..ReaderLimits::default() };
     let address = limited(&folder, Some("key"), limits);
     let request = |headers: &str| {
         format!("PUT /api/studies/s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n")
@@ -80,7 +80,7 @@ fn a_body_that_is_too_long_is_refused_in_json_and_a_strangers_is_not_read_at_all
 #[test]
 fn one_address_has_so_many_connections_and_the_next_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
-    let limits = Limits { connections_per_address: 3, ..Limits::default() };
+    let limits = ReaderLimits { connections_per_address: 3, ..ReaderLimits::default() };
     let address = limited(&folder, None, limits);
     let mut idle: Vec<TcpStream> = (0..3).map(|_| connected(address)).collect();
     for stream in &mut idle {
@@ -113,8 +113,9 @@ fn one_address_has_so_many_connections_and_the_next_is_told() {
 fn a_token_of_any_characters_makes_an_address_that_works() {
     let folder = tempfile::tempdir().expect("a folder");
     for token in ["a b", "a&b=c", "a+b%20c", "#?/"] {
-        let usual = Options::new(folder.path(), local());
-        let server = Server::bind(Options { token: Some(token.to_owned()), ..usual }).expect("it listens");
+        let usual = ServeOptions::new(folder.path(), local());
+        let server =
+            Server::bind(ServeOptions { token: Some(token.to_owned()), ..usual }).expect("it listens");
         let url = server.url();
         std::thread::spawn(move || server.run());
         let (place, query) = url.trim_start_matches("http://").split_once('/').expect("an address");
@@ -168,7 +169,8 @@ fn the_limits_that_are_documented_are_those_that_hold() {
         let text = std::fs::read_to_string(pages.join(page)).expect("the page is there");
         assert!(text.contains(words), "{page} does not say {words:?}");
     };
-    let Limits { head, body, unread, body_bytes, connections, connections_per_address } = Limits::default();
+    let ReaderLimits { head, body, unread, body_bytes, connections, connections_per_address } =
+        ReaderLimits::default();
     let (head, body, megabytes) = (head.as_secs(), body.as_secs(), body_bytes >> 20);
     has("reference/http.md", &format!("within {body} seconds; it is longer than {megabytes} MiB"));
     has(
@@ -182,7 +184,7 @@ fn the_limits_that_are_documented_are_those_that_hold() {
         page,
         &format!("A reader that does not accept data for {} seconds is disconnected", unread.as_secs()),
     );
-    assert_eq!(Options::LEASE, Duration::from_secs(60));
+    assert_eq!(ServeOptions::DEFAULT_LEASE, Duration::from_secs(60));
     has("reference/commands/serve.md", "| 1m |");
 }
 
@@ -195,7 +197,7 @@ fn a_reader_that_takes_nothing_is_cut_off_and_the_records_are_not_held_in_memory
         log.append(&serde_json::json!({"event": "noted", "text": long})).expect("there is room");
     }
     drop(log);
-    let limits = Limits { unread: Duration::from_millis(300), ..Limits::default() };
+    let limits = ReaderLimits { unread: Duration::from_millis(300), ..ReaderLimits::default() };
     let address = limited(&folder, None, limits);
     let mut stream = connected(address);
     stream.write_all(b"GET /api/studies/s/records HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it is sent");
@@ -248,7 +250,7 @@ fn large(folder: &std::path::Path) {
 fn readers_that_take_nothing_share_one_copy_of_a_large_study() {
     let folder = tempfile::tempdir().expect("a folder");
     large(folder.path());
-    let address = limited(&folder, None, Limits::default());
+    let address = limited(&folder, None, ReaderLimits::default());
     for path in ["state", "state?after=1", "view"] {
         let whole = |stream: &mut TcpStream| {
             let asked = format!("GET /api/studies/large/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -274,7 +276,7 @@ fn readers_that_take_nothing_share_one_copy_of_a_large_study() {
 #[test]
 fn a_host_in_capitals_is_this_machine_and_an_address_that_is_no_text_is_said_to_be_none() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = limited(&folder, None, Limits::default());
+    let address = limited(&folder, None, ReaderLimits::default());
     assert_eq!(get(address, "/api/studies", "Host: LOCALHOST\r\n").0, 200);
     let answer =
         sent(address, "GET /api/studies/%ff/best HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");

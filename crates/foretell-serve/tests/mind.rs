@@ -6,7 +6,7 @@ use std::path::Path;
 
 use common::{STUDY, call, done, made};
 use foretell_run::{EventStore, Orders};
-use foretell_search::{Parts, Session, StudyRequest};
+use foretell_search::{Session, StudyParts, StudyRequest};
 use serde_json::{Value, json};
 
 /// The configuration of the next trial.
@@ -60,7 +60,7 @@ fn what_is_enqueued_into_a_study_of_another_process_is_handed_on() {
     std::fs::create_dir(&other).expect("a folder");
     let (store, _) = EventStore::open(other.join("events.jsonl")).expect("a log");
     let spec = request.resolve(None).expect("a study");
-    let _session = Session::open(spec, Parts::default(), store).expect("a session");
+    let _session = Session::open(spec, StudyParts::default(), store).expect("a session");
     let (status, answer) = call(address, "POST", "/api/studies/t/enqueue", r#"{"configuration": "lr=0.5"}"#);
     assert_eq!((status, &answer["recorded"]), (202, &json!(false)), "{answer}");
     let waiting = |folder: &Path| Orders::for_study(folder).waiting_configurations().len();

@@ -11,9 +11,10 @@ use std::time::Duration;
 use common::{STUDY, call, done, local, made, serve, started};
 use foretell_run::{EventStore, Leases, MetricReading, Orders, StudyHost, TrainingTask};
 use foretell_search::{
-    Catalogue, Ending, Memory, Order, ParameterSpace, Parts, Record, Session, Space, Study, StudyRequest,
+    Catalogue, ManualOrder, MemoryStore, ParameterSpace, Record, Session, Space, Study, StudyParts,
+    StudyRequest, TrainingEnd,
 };
-use foretell_serve::Options;
+use foretell_serve::ServeOptions;
 use serde_json::{Value, json};
 
 fn accuracy(lr: f64, step: u64) -> f64 {
@@ -80,7 +81,7 @@ fn the_same_words_make_the_same_study_over_http_and_in_a_request() {
 
 /// The rules of the catalogue.
 fn rules() -> Vec<&'static str> {
-    Catalogue::default().policies().map(|(name, _)| name).collect()
+    Catalogue::default().list_policies().map(|(name, _)| name).collect()
 }
 
 #[test]
@@ -101,16 +102,16 @@ fn decides_as_in_this_process(policy: &str) -> bool {
     assert_eq!(status, 201, "{policy}: {answer}");
     work(address, "a");
     let spec = StudyRequest::from_fields(fields).and_then(|request| request.resolve(None)).expect("a study");
-    let mut session = Session::open(spec, Parts::default(), Memory::default()).expect("a session");
+    let mut session = Session::open(spec, StudyParts::default(), MemoryStore::default()).expect("a session");
     while let Some(start) = session.ask().expect("it is stored") {
-        let lr = start.configuration["lr"].number().expect("a number");
+        let lr = start.configuration["lr"].as_number().expect("a number");
         for step in start.from + 1..=start.until {
             let answer = session.report(start.trial, step, accuracy(lr, step), Default::default());
             if answer.expect("it is stored").stop {
                 break;
             }
         }
-        session.tell(start.trial, Ending::Finished).expect("it is stored");
+        session.tell(start.trial, TrainingEnd::Finished).expect("it is stored");
     }
     assert_eq!(records(folder.path()), session.store().records(), "{policy}");
     let best = done(address, "GET", "/api/studies/s/best", "");
@@ -215,7 +216,7 @@ fn notes_are_written_replaced_and_removed() {
         "first try #baseline"
     );
     assert_eq!(done(address, "GET", path, "")["text"], "first try #baseline");
-    assert_eq!(foretell_run::notes(&folder.path().join("s")).as_deref(), Some("first try #baseline"));
+    assert_eq!(foretell_run::read_notes(&folder.path().join("s")).as_deref(), Some("first try #baseline"));
     let (status, refused) = call(address, "PUT", path, &json!({"text": "x".repeat(70_000)}).to_string());
     assert_eq!((status, &refused["field"]), (400, &json!("text")), "{refused}");
     assert_eq!(done(address, "PUT", path, r#"{"text": ""}"#)["text"], "");
@@ -240,7 +241,7 @@ fn what_a_trial_used_is_among_its_details() {
 fn a_silent_workers_trial_runs_elsewhere_until_its_late_reports_continue_the_curve() {
     let folder = tempfile::tempdir().expect("a folder");
     let lease = Duration::from_millis(300);
-    let address = started(Options { lease, ..Options::new(folder.path(), local()) });
+    let address = started(ServeOptions { lease, ..ServeOptions::new(folder.path(), local()) });
     assert_eq!(call(address, "PUT", "/api/studies/s", STUDY).0, 201);
     let ask = |worker: &str| {
         done(address, "POST", "/api/studies/s/ask", &json!({"worker": worker}).to_string())["start"].clone()
@@ -287,8 +288,9 @@ fn workers_go_on_when_the_server_is_started_anew() {
             ..StudyRequest::default()
         };
         let (store, _) = EventStore::open(&log).expect("a log");
-        let mut session = Session::open(settings.resolve(None).expect("a study"), Parts::default(), store)
-            .expect("a session");
+        let mut session =
+            Session::open(settings.resolve(None).expect("a study"), StudyParts::default(), store)
+                .expect("a session");
         start = session.ask().expect("it is stored").expect("a trial");
         session.report(start.trial, 1, 0.3, Default::default()).expect("it is stored");
     }
@@ -318,8 +320,8 @@ fn hosted(folder: &Path) -> StudyHost<EventStore> {
     };
     let (store, _) = EventStore::open(folder.join("s/events.jsonl")).expect("a log");
     let spec = settings.resolve(None).expect("a study");
-    let session = Session::open(spec, Parts::default(), store).expect("a session");
-    let leases = Leases::new(Options::LEASE).with_folder(&folder.join("s"));
+    let session = Session::open(spec, StudyParts::default(), store).expect("a session");
+    let leases = Leases::new(ServeOptions::DEFAULT_LEASE).with_folder(&folder.join("s"));
     StudyHost::new(session).with_leases(leases).expect("a host")
 }
 
@@ -361,7 +363,7 @@ fn a_trial_whose_worker_is_gone_with_the_server_waits_for_a_lease_and_no_longer(
     before.report(task.start.trial, reading, None).expect("stored");
     drop(before);
     let lease = Duration::from_millis(300);
-    let address = started(Options { lease, ..Options::new(folder.path(), local()) });
+    let address = started(ServeOptions { lease, ..ServeOptions::new(folder.path(), local()) });
     let ask = || done(address, "POST", "/api/studies/s/ask", "")["start"].clone();
     assert_eq!(ask()["trial"], 1);
     std::thread::sleep(2 * lease);
@@ -373,7 +375,7 @@ fn a_trial_whose_worker_is_gone_with_the_server_waits_for_a_lease_and_no_longer(
 fn a_worker_that_renews_keeps_its_trial_however_long_its_epochs_are() {
     let folder = tempfile::tempdir().expect("a folder");
     let lease = Duration::from_millis(400);
-    let address = started(Options { lease, ..Options::new(folder.path(), local()) });
+    let address = started(ServeOptions { lease, ..ServeOptions::new(folder.path(), local()) });
     assert_eq!(call(address, "PUT", "/api/studies/s", STUDY).0, 201);
     let ask = || done(address, "POST", "/api/studies/s/ask", "")["start"].clone();
     let own = ask();
@@ -440,14 +442,14 @@ fn opening_a_long_log_holds_up_no_other_study() {
         ..StudyRequest::default()
     };
     let (store, _) = EventStore::open(folder.path().join("long/events.jsonl")).expect("a log");
-    let mut session =
-        Session::open(settings.resolve(None).expect("a study"), Parts::default(), store).expect("a session");
+    let mut session = Session::open(settings.resolve(None).expect("a study"), StudyParts::default(), store)
+        .expect("a session");
     for _ in 0..60 {
         let start = session.ask().expect("stored").expect("a trial");
         for step in 1..=1_000 {
             session.report(start.trial, step, 0.5, Default::default()).expect("stored");
         }
-        session.tell(start.trial, Ending::Finished).expect("stored");
+        session.tell(start.trial, TrainingEnd::Finished).expect("stored");
     }
     drop(session);
     let opening = std::thread::spawn(move || done(address, "POST", "/api/studies/long/ask", ""));
@@ -493,8 +495,8 @@ fn an_order_about_another_processs_study_is_handed_on_and_one_about_nobodys_is_r
     let space = ParameterSpace::parse(&["lr=log:1e-4:1"]).ok().map(Space::Parameters);
     let settings = StudyRequest { space, metric: Some("val_acc".to_owned()), ..StudyRequest::default() };
     let (store, _) = EventStore::open(&log).expect("a log");
-    let mut session =
-        Session::open(settings.resolve(None).expect("a study"), Parts::default(), store).expect("a session");
+    let mut session = Session::open(settings.resolve(None).expect("a study"), StudyParts::default(), store)
+        .expect("a session");
     session.ask().expect("it is stored");
     session.ask().expect("it is stored");
     let address = serve(folder.path(), local(), None);
@@ -502,7 +504,7 @@ fn an_order_about_another_processs_study_is_handed_on_and_one_about_nobodys_is_r
     assert_eq!(call(address, "POST", "/api/studies/s/trials/1/stop", "").0, 202);
     assert_eq!(call(address, "POST", "/api/studies/s/trials/7/stop", "").0, 404);
     assert_eq!(std::fs::read(&log).expect("a log"), before, "the log has one writer");
-    assert_eq!(Orders::for_study(&folder.path().join("s")).waiting_orders(), [(1, Order::Stop)]);
+    assert_eq!(Orders::for_study(&folder.path().join("s")).waiting_orders(), [(1, ManualOrder::Stop)]);
     let (status, answer) = call(address, "POST", "/api/studies/s/ask", "");
     assert_eq!(status, 409, "{answer}");
     assert!(answer["error"].as_str().is_some_and(|text| text.contains("held by process")), "{answer}");

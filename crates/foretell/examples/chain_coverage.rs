@@ -48,7 +48,7 @@ fn search(
 ) -> Searched {
     let epochs = runs[0].len();
     let mut contest = TrialContest::new(epochs as u64, earlier);
-    let levels = contest.levels().to_vec();
+    let levels = contest.level_epochs().to_vec();
     let mut found =
         Searched { trained: vec![0; runs.len()], completed: vec![false; runs.len()], ..Searched::default() };
     let mut next = 0..runs.len();
@@ -56,7 +56,7 @@ fn search(
     loop {
         slots.iter_mut().filter(|slot| slot.is_none()).for_each(|slot| *slot = next.next());
         if slots.iter().all(Option::is_none) {
-            found.is_taught = contest.is_taught();
+            found.is_taught = contest.uses_earlier_runs();
             return found;
         }
         for slot in &mut slots {
@@ -66,10 +66,10 @@ fn search(
             let epoch = found.trained[run];
             let is_over = epoch == epochs || !score.is_finite();
             if levels.contains(&(epoch as u64)) || !score.is_finite() {
-                contest.reach(run, score);
+                contest.record_level_score(run, score);
             }
             let at_level = !is_over && levels.contains(&(epoch as u64));
-            let prospect = at_level.then(|| contest.prospect(run, runs.len() as u64)).flatten();
+            let prospect = at_level.then(|| contest.trial_prospect(run, runs.len() as u64)).flatten();
             let stops = prospect.is_some_and(|prospect| {
                 let within = |(low, high): (f64, f64)| u32::from(low <= end && end <= high);
                 if end.is_finite() {
@@ -81,7 +81,7 @@ fn search(
                 is_behind && (!prospect.is_taught || prospect.alone < OPEN_FRACTION) && !prospect.must_finish
             });
             if stops {
-                contest.stop(run);
+                contest.stop_trial(run);
             }
             found.completed[run] = is_over && score.is_finite();
             if stops || is_over {

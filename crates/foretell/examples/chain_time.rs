@@ -26,18 +26,18 @@ fn main() {
         for trial in 0..TRIALS {
             for score in curve(trial + 5000) {
                 let begun = Instant::now();
-                contest.reach(trial, score);
-                std::hint::black_box(contest.prospect(trial, TRIALS as u64));
+                contest.record_level_score(trial, score);
+                std::hint::black_box(contest.trial_prospect(trial, TRIALS as u64));
                 let taken = begun.elapsed().as_secs_f64() * 1e3;
                 (total, longest, decisions) = (total + taken, longest.max(taken), decisions + 1);
             }
-            contest.stop(trial);
+            contest.stop_trial(trial);
         }
         println!(
             "{lessons} earlier curves, {} levels: {:.2} ms per decision, {longest:.2} ms at most; they {}",
             levels.len(),
             total / f64::from(decisions),
-            if contest.is_taught() { "count" } else { "do not count" }
+            if contest.uses_earlier_runs() { "count" } else { "do not count" }
         );
     }
 }

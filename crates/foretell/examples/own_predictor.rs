@@ -1,6 +1,8 @@
 //! How do I bring a predictor of my own?
 
-use foretell::{FitError, Forecast, Model, Predictor, Query, TrainingSet, check_predictor, check_training};
+use foretell::{
+    FitError, Forecast, Model, Predictor, RunQuery, TrainingSet, check_predictor, check_training,
+};
 
 /// Forecasts that a run gains from here on what the completed runs gained on average.
 struct MeanGain;
@@ -27,7 +29,7 @@ impl Predictor for MeanGain {
 }
 
 impl Model for Fitted {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         Forecast::gaussian(query.last_score() + self.0, self.1)
     }
     fn held_out(&self) -> &[Forecast] {

@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .collect();
 
     // 2. learn from them
-    let predictor = foretell::predictor("svr-rbf", &PredictorOptions::default())?;
+    let predictor = foretell::make_predictor("svr-rbf", &PredictorOptions::default())?;
     let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), predictor)?;
 
     // 3. ask after each epoch of the next ones
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let verdict = forecaster.decide(&StopCriterion::default(), &configuration, &curve)?;
             if verdict.action == Action::Stop {
                 let forecast = forecaster.forecast(&configuration, &curve)?;
-                let mean = forecaster.history().value(forecast.mean);
+                let mean = forecaster.history().to_value(forecast.mean);
                 let sure = verdict.probability * 100.0;
                 println!(
                     "lr {lr}: stopped after {epoch} epochs, would end at {mean:.3}, {sure:.1} % sure that it loses"

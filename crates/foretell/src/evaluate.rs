@@ -3,7 +3,7 @@
 use crate::curves::configuration::Run;
 use crate::curves::curve::{Curve, RunScore};
 use crate::curves::history::{History, HistoryError, HistoryOptions};
-use crate::curves::standing::Standing;
+use crate::curves::standing::RunStanding;
 use crate::forecaster::Forecaster;
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{FitError, Predictor};
@@ -73,13 +73,13 @@ pub enum EvaluationError {
         /// The step at which runs are cut off.
         step: f64,
         /// The reason.
-        apart: Apart,
+        apart: SeparateRunCounts,
     },
 }
 
 /// One tested run: its forecast and its outcome, on the scale of the split's history.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct TestOutcome {
     /// The split it was tested in.
     pub repeat: usize,
     /// The number of the run, see [`Split`].
@@ -100,7 +100,7 @@ pub struct Outcome {
 
 /// Tested runs that are counted apart, summed over the splits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Apart {
+pub struct SeparateRunCounts {
     /// Not forecast: their curves end by τ, before the target, and they did not diverge.
     pub ended_by_tau: usize,
     /// Not scored: their curves end between τ and the target, and they did not diverge.
@@ -113,7 +113,7 @@ pub struct Apart {
     pub no_forecast: usize,
 }
 
-impl AddAssign for Apart {
+impl AddAssign for SeparateRunCounts {
     fn add_assign(&mut self, other: Self) {
         self.ended_by_tau += other.ended_by_tau;
         self.ended_later += other.ended_later;
@@ -124,7 +124,7 @@ impl AddAssign for Apart {
 }
 
 /// The counts in words: `12 diverged by τ, 3 diverged later`; nothing if all counts are 0.
-impl std::fmt::Display for Apart {
+impl std::fmt::Display for SeparateRunCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let counts = [
             (self.ended_by_tau, "ended by τ"),
@@ -159,9 +159,9 @@ pub struct Evaluation {
     /// R² of each split in the metric's own unit.
     pub r2_natural: Vec<f64>,
     /// All forecasts.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<TestOutcome>,
     /// Runs that are counted apart.
-    pub apart: Apart,
+    pub apart: SeparateRunCounts,
     /// The history of the first split.
     pub history: History,
     /// Mean wall-clock seconds of one fit.
@@ -178,9 +178,9 @@ impl Evaluation {
 
     /// The fraction of forecast runs whose recorded final value is inside the central interval of probability `level`. A run
     /// that diverged later counts as inside if [`History::lowest`] is.
-    pub fn coverage(&self, level: f64) -> f64 {
+    pub fn interval_coverage(&self, level: f64) -> f64 {
         let tail = (1.0 - level) / 2.0;
-        let inside = |o: &&Outcome| {
+        let inside = |o: &&TestOutcome| {
             let p = o.forecast.probability_at_most(o.truth);
             // without a spread the probability jumps from 0 to 1 at the mean, so only the mean itself is inside
             if o.forecast.scale > 0.0 {
@@ -198,7 +198,7 @@ impl Evaluation {
         let repeats = self.outcomes.iter().map(|o| o.repeat + 1).max().unwrap_or(0);
         let (mut covered, mut counted) = (0_usize, 0_usize);
         for repeat in 0..repeats {
-            let mut split: Vec<&Outcome> = self.outcomes.iter().filter(|o| o.repeat == repeat).collect();
+            let mut split: Vec<&TestOutcome> = self.outcomes.iter().filter(|o| o.repeat == repeat).collect();
             split.sort_by(|a, b| b.truth.total_cmp(&a.truth));
             let best = ((split.len() as f64 * share).ceil() as usize).min(split.len());
             counted += best;
@@ -224,19 +224,19 @@ pub fn observed_points(observed: f64, points: usize) -> Result<usize, Evaluation
 
 /// Where runs are cut off.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cut {
+pub struct CutPoint {
     /// The number of observed points of the grid.
     pub tau: usize,
     /// The last step that is observed.
     pub step: f64,
 }
 
-impl Cut {
+impl CutPoint {
     /// After the fraction `observed` of `grid`, see [`observed_points`].
     ///
     /// # Errors
     /// [`EvaluationError::Observed`].
-    pub fn after(observed: f64, grid: &[f64]) -> Result<Self, EvaluationError> {
+    pub fn after_fraction(observed: f64, grid: &[f64]) -> Result<Self, EvaluationError> {
         let tau = observed_points(observed, grid.len())?;
         Ok(Self { tau, step: grid[tau - 1] })
     }
@@ -244,7 +244,7 @@ impl Cut {
 
 /// The runs of one random split, as indices in the history. A run and its repeats are on the same side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Split {
+pub struct RunSplit {
     /// The runs to fit on, in random order.
     pub train: Vec<usize>,
     /// The completed runs to forecast, in the history's order.
@@ -258,12 +258,12 @@ pub struct Split {
 ///
 /// # Errors
 /// [`EvaluationError::TooFewRuns`].
-pub fn splits(
+pub fn draw_splits(
     history: &History,
     repeats_of: &[usize],
     options: &EvaluationOptions,
-) -> Result<Vec<Split>, EvaluationError> {
-    splits_between(history, repeats_of, &|_| true, &|_| true, options)
+) -> Result<Vec<RunSplit>, EvaluationError> {
+    draw_splits_between(history, repeats_of, &|_| true, &|_| true, options)
 }
 
 /// As [`splits`], but fits only on runs that `may_train` holds for and tests only runs that `may_test` holds for: the
@@ -272,13 +272,13 @@ pub fn splits(
 /// # Errors
 /// [`EvaluationError::TooFewRuns`] if fewer than `options.train` completed runs may be fitted on, or fewer than two may be
 /// tested besides.
-pub fn splits_between(
+pub fn draw_splits_between(
     history: &History,
     repeats_of: &[usize],
     may_train: &dyn Fn(usize) -> bool,
     may_test: &dyn Fn(usize) -> bool,
     options: &EvaluationOptions,
-) -> Result<Vec<Split>, EvaluationError> {
+) -> Result<Vec<RunSplit>, EvaluationError> {
     let finished: Vec<usize> = (0..history.len()).filter(|&i| history.final_score(i).is_some()).collect();
     let train: Vec<usize> = finished.iter().copied().filter(|&i| may_train(i)).collect();
     let test: Vec<usize> = (0..history.len()).filter(|&i| may_test(i)).collect();
@@ -286,7 +286,7 @@ pub fn splits_between(
     if train.len() < options.train {
         return Err(too_few);
     }
-    let splits: Vec<Split> = (0..options.repeats)
+    let splits: Vec<RunSplit> = (0..options.repeats)
         .map(|repeat| split(history, (&train, &test), repeats_of, repeat, options))
         .collect();
     if splits.iter().any(|split| split.test.len() < 2) { Err(too_few) } else { Ok(splits) }
@@ -299,7 +299,7 @@ fn split(
     repeats_of: &[usize],
     repeat: usize,
     options: &EvaluationOptions,
-) -> Split {
+) -> RunSplit {
     let mut random = ChaCha8Rng::seed_from_u64(options.seed);
     random.set_stream(repeat as u64);
     let mut order = may_train.to_vec();
@@ -310,18 +310,18 @@ fn split(
     let seen: BTreeSet<usize> = order.iter().map(|&i| repeats_of[i]).collect();
     let unseen = may_test.iter().copied().filter(|&i| !seen.contains(&repeats_of[i]));
     let (test, unfinished) = unseen.partition(|&i| history.final_score(i).is_some());
-    Split { train: order, test, unfinished }
+    RunSplit { train: order, test, unfinished }
 }
 
 /// One split as two piles: a history made of its training runs and of nothing else, and the runs to ask it about.
 #[derive(Clone, Debug)]
-pub struct Fold {
+pub struct EvaluationFold {
     history: History,
     /// (number, whole recorded run).
     tested: Vec<(usize, Run)>,
 }
 
-impl Fold {
+impl EvaluationFold {
     /// A history of the runs `finished`, and the recorded runs to be `tested`, each with a number to know it by.
     ///
     /// # Errors
@@ -344,12 +344,16 @@ impl Fold {
 ///
 /// # Errors
 /// [`EvaluationError::Split`] if the training runs of a split make no history.
-pub fn folds(runs: &[Run], options: &HistoryOptions, splits: &[Split]) -> Result<Vec<Fold>, EvaluationError> {
-    let fold = |(at, split): (usize, &Split)| {
+pub fn make_folds(
+    runs: &[Run],
+    options: &HistoryOptions,
+    splits: &[RunSplit],
+) -> Result<Vec<EvaluationFold>, EvaluationError> {
+    let fold = |(at, split): (usize, &RunSplit)| {
         let finished: Vec<Run> = split.train.iter().map(|&i| runs[i].clone()).collect();
         let tested = split.test.iter().chain(&split.unfinished).map(|&i| (i, runs[i].clone())).collect();
         let failed = |source| EvaluationError::Split { split: at + 1, runs: split.train.len(), source };
-        Fold::new(&finished, options, tested).map_err(failed)
+        EvaluationFold::new(&finished, options, tested).map_err(failed)
     };
     splits.iter().enumerate().map(fold).collect()
 }
@@ -364,17 +368,17 @@ pub fn folds(runs: &[Run], options: &HistoryOptions, splits: &[Split]) -> Result
 /// # Errors
 /// [`EvaluationError::Fit`] if the predictor cannot be fitted, [`EvaluationError::NothingLeft`] if no fold has two runs to
 /// forecast.
-pub fn evaluate(
-    folds: &[Fold],
+pub fn evaluate_predictor(
+    folds: &[EvaluationFold],
     predictor: &Arc<dyn Predictor>,
-    cut: Cut,
+    cut: CutPoint,
 ) -> Result<Evaluation, EvaluationError> {
     let parts: Vec<FoldForecasts> = folds
         .par_iter()
         .enumerate()
         .map(|(repeat, fold)| evaluate_fold(fold, predictor, cut.step, repeat))
         .collect::<Result<_, _>>()?;
-    let mut apart = Apart::default();
+    let mut apart = SeparateRunCounts::default();
     parts.iter().for_each(|part| apart += part.apart);
     let scored: Vec<FoldScores> =
         parts.iter().zip(folds).filter_map(|(part, fold)| scores(&part.outcomes, &fold.history)).collect();
@@ -400,8 +404,8 @@ pub fn evaluate(
 
 /// The forecasts of one fold.
 struct FoldForecasts {
-    outcomes: Vec<Outcome>,
-    apart: Apart,
+    outcomes: Vec<TestOutcome>,
+    apart: SeparateRunCounts,
     fit_seconds: f64,
     predict_seconds: f64,
 }
@@ -430,25 +434,25 @@ enum RecordedOutcome {
 }
 
 fn evaluate_fold(
-    fold: &Fold,
+    fold: &EvaluationFold,
     predictor: &Arc<dyn Predictor>,
     step: f64,
     repeat: usize,
 ) -> Result<FoldForecasts, FitError> {
     let history = &fold.history;
-    let mut apart = Apart::default();
+    let mut apart = SeparateRunCounts::default();
     let asked: Vec<CutRun<'_>> = fold
         .tested
         .iter()
         .filter_map(|(number, run)| cut_run(history, *number, run, step, &mut apart))
         .collect();
     let running = asked.iter().map(|one| (&one.run.configuration, &one.seen));
-    let forecaster = Forecaster::with_history(history.clone(), Arc::clone(predictor)).among(running);
+    let forecaster = Forecaster::with_history(history.clone(), Arc::clone(predictor)).with_running(running);
     let started = Instant::now();
     // models are fitted here instead of by the first forecast, so that both are timed apart
     let taus: BTreeSet<usize> = asked.iter().map(|one| history.prefix_of(&one.seen).len()).collect();
     let fits: Vec<Result<(), FitError>> =
-        taus.into_iter().filter(|&tau| tau > 0).map(|tau| forecaster.fit(tau)).collect();
+        taus.into_iter().filter(|&tau| tau > 0).map(|tau| forecaster.fit_model(tau)).collect();
     let fit_seconds = started.elapsed().as_secs_f64();
     let started = Instant::now();
     let mut outcomes = Vec::with_capacity(asked.len());
@@ -457,15 +461,15 @@ fn evaluate_fold(
             Ok(forecast) => {
                 let (truth, diverged) = match one.end {
                     RecordedOutcome::Score(score) => (score, false),
-                    RecordedOutcome::Diverged => (history.lowest(), true),
+                    RecordedOutcome::Diverged => (history.lowest_score(), true),
                 };
                 apart.diverged_later += usize::from(diverged);
                 let now = history.prefix_of(&one.seen).last().copied().unwrap_or(f64::NEG_INFINITY);
-                let below_floor = !diverged && truth < history.floor();
+                let below_floor = !diverged && truth < history.score_floor();
                 let run = one.number;
                 let recorded = history.recorded_end(&one.run.curve);
-                let end = recorded.unwrap_or_else(|| history.value(truth));
-                outcomes.push(Outcome { repeat, run, now, forecast, truth, end, diverged, below_floor });
+                let end = recorded.unwrap_or_else(|| history.to_value(truth));
+                outcomes.push(TestOutcome { repeat, run, now, forecast, truth, end, diverged, below_floor });
             }
             Err(_) => apart.no_forecast += 1,
         }
@@ -484,20 +488,20 @@ fn cut_run<'a>(
     number: usize,
     run: &'a Run,
     step: f64,
-    apart: &mut Apart,
+    apart: &mut SeparateRunCounts,
 ) -> Option<CutRun<'a>> {
     let Some(end) = end(history, &run.curve) else {
-        let by_tau = run.curve.last().is_none_or(|(last, _)| last <= step);
+        let by_tau = run.curve.last_point().is_none_or(|(last, _)| last <= step);
         let count = if by_tau { &mut apart.ended_by_tau } else { &mut apart.ended_later };
         *count += 1;
         return None;
     };
-    let seen = run.curve.until(step);
-    let count = match history.standing(&seen) {
-        Standing::Running => return Some(CutRun { number, run, seen, end }),
-        Standing::Arrived => &mut apart.ended_by_tau,
-        Standing::Diverged { .. } => &mut apart.diverged_by_tau,
-        Standing::Late { .. } | Standing::NoLogarithm { .. } | Standing::OutOfBounds { .. } => {
+    let seen = run.curve.prefix_until(step);
+    let count = match history.run_standing(&seen) {
+        RunStanding::Running => return Some(CutRun { number, run, seen, end }),
+        RunStanding::Arrived => &mut apart.ended_by_tau,
+        RunStanding::Diverged { .. } => &mut apart.diverged_by_tau,
+        RunStanding::Late { .. } | RunStanding::NoLogarithm { .. } | RunStanding::OutOfBounds { .. } => {
             &mut apart.no_forecast
         }
     };
@@ -514,19 +518,19 @@ fn end(history: &History, curve: &Curve) -> Option<RecordedOutcome> {
     curve.diverged_at().filter(|&at| at <= target)?;
     let reached = history.run_score().value_of(curve).filter(|_| history.run_score() == RunScore::Best);
     Some(reached.map_or(RecordedOutcome::Diverged, |score| {
-        RecordedOutcome::Score(history.score(history.direction().value(score)))
+        RecordedOutcome::Score(history.to_score(history.direction().to_value(score)))
     }))
 }
 
 /// The measures of `outcomes`; `None` for fewer than two.
-fn scores(outcomes: &[Outcome], history: &History) -> Option<FoldScores> {
+fn scores(outcomes: &[TestOutcome], history: &History) -> Option<FoldScores> {
     if outcomes.len() < 2 {
         return None;
     }
     let forecasts: Vec<f64> = outcomes.iter().map(|o| o.forecast.mean).collect();
     let truths: Vec<f64> = outcomes.iter().map(|o| o.truth).collect();
-    let floored = |scores: &[f64]| scores.iter().map(|s| s.max(history.floor())).collect::<Vec<f64>>();
-    let rank = |o: &Outcome| if o.diverged { f64::NEG_INFINITY } else { o.truth };
+    let floored = |scores: &[f64]| scores.iter().map(|s| s.max(history.score_floor())).collect::<Vec<f64>>();
+    let rank = |o: &TestOutcome| if o.diverged { f64::NEG_INFINITY } else { o.truth };
     let natural_truths: Vec<f64> = outcomes.iter().map(|o| o.end).collect();
     let natural_forecasts: Vec<f64> =
         outcomes.iter().map(|o| history.possible_value(o.forecast.mean, o.now)).collect();
@@ -565,7 +569,7 @@ mod tests {
     #[test]
     fn repeats_of_one_run_are_never_on_both_sides() {
         let repeats_of: Vec<usize> = (0..40).map(|i| i - i % 3).collect();
-        for split in splits(&history(40), &repeats_of, &options(12)).unwrap() {
+        for split in draw_splits(&history(40), &repeats_of, &options(12)).unwrap() {
             assert_eq!(split.train.len(), 12);
             assert!(split.test.len() >= 40 - 3 * 12, "only runs that repeat a training run are left out");
             let train: BTreeSet<usize> = split.train.iter().map(|&i| repeats_of[i]).collect();
@@ -576,11 +580,13 @@ mod tests {
     #[test]
     fn a_split_does_not_depend_on_how_many_there_are() {
         let (history, repeats_of) = (history(30), (0..30).collect::<Vec<_>>());
-        let few = splits(&history, &repeats_of, &EvaluationOptions { repeats: 2, ..options(10) }).unwrap();
-        let many = splits(&history, &repeats_of, &options(10)).unwrap();
+        let few =
+            draw_splits(&history, &repeats_of, &EvaluationOptions { repeats: 2, ..options(10) }).unwrap();
+        let many = draw_splits(&history, &repeats_of, &options(10)).unwrap();
         assert_eq!(few, many[..2]);
         assert_ne!(many[0], many[1]);
-        let other = splits(&history, &repeats_of, &EvaluationOptions { seed: 4, ..options(10) }).unwrap();
+        let other =
+            draw_splits(&history, &repeats_of, &EvaluationOptions { seed: 4, ..options(10) }).unwrap();
         assert_ne!(many[0], other[0]);
     }
 
@@ -588,7 +594,7 @@ mod tests {
     fn splits_between_pools_train_on_one_and_test_on_the_other() {
         let repeats_of: Vec<usize> = (0..30).collect();
         let splits =
-            splits_between(&history(30), &repeats_of, &|i| i < 15, &|i| i >= 20, &options(10)).unwrap();
+            draw_splits_between(&history(30), &repeats_of, &|i| i < 15, &|i| i >= 20, &options(10)).unwrap();
         for split in splits {
             assert!(split.train.iter().all(|&i| i < 15));
             assert_eq!(split.test, (20..30).collect::<Vec<_>>());
@@ -600,14 +606,14 @@ mod tests {
         let repeats_of: Vec<usize> = (0..12).collect();
         let all = |_| true;
         for (train, runs) in [(11, 12), (13, 12)] {
-            let refused = splits(&history(runs), &repeats_of, &options(train)).unwrap_err();
+            let refused = draw_splits(&history(runs), &repeats_of, &options(train)).unwrap_err();
             assert_eq!(refused, EvaluationError::TooFewRuns { train, got: runs });
         }
-        assert!(splits(&history(12), &repeats_of, &options(10)).is_ok());
+        assert!(draw_splits(&history(12), &repeats_of, &options(10)).is_ok());
         // ten and two runs, but all repeat one of two configurations: nothing unseen is left to test
         let pairs: Vec<usize> = (0..12).map(|i| i % 2).collect();
-        assert!(splits(&history(12), &pairs, &options(10)).is_err());
-        assert!(splits_between(&history(12), &repeats_of, &|i| i < 9, &all, &options(10)).is_err());
+        assert!(draw_splits(&history(12), &pairs, &options(10)).is_err());
+        assert!(draw_splits_between(&history(12), &repeats_of, &|i| i < 9, &all, &options(10)).is_err());
     }
 
     #[test]
@@ -620,7 +626,7 @@ mod tests {
         }
     }
 
-    fn evaluation(outcomes: Vec<Outcome>) -> Evaluation {
+    fn evaluation(outcomes: Vec<TestOutcome>) -> Evaluation {
         Evaluation {
             tau: 1,
             r2: Vec::new(),
@@ -629,7 +635,7 @@ mod tests {
             mae: Vec::new(),
             r2_natural: Vec::new(),
             outcomes,
-            apart: Apart::default(),
+            apart: SeparateRunCounts::default(),
             history: history(3),
             fit_seconds: 0.0,
             predict_seconds: 0.0,
@@ -637,8 +643,8 @@ mod tests {
     }
 
     /// Runs that end at the given numbers of standard deviations above their forecasts, which are all 0.5 ± 0.1.
-    fn off_by(repeat: usize, deviations: &[f64]) -> Vec<Outcome> {
-        let outcome = |(run, z): (usize, &f64)| Outcome {
+    fn off_by(repeat: usize, deviations: &[f64]) -> Vec<TestOutcome> {
+        let outcome = |(run, z): (usize, &f64)| TestOutcome {
             repeat,
             run,
             now: 0.4,
@@ -655,16 +661,19 @@ mod tests {
     fn coverage_is_the_share_inside_the_central_interval() {
         // central Gaussian intervals reach to 0.674, 1.282, 1.645 and 1.960 standard deviations
         let measured = evaluation(off_by(0, &[0.0, -0.6, 0.7, -1.2, 1.3, 1.6, -1.7, 1.9, -2.0, 3.0]));
-        let covered = COVERAGE_LEVELS.map(|level| measured.coverage(level));
+        let covered = COVERAGE_LEVELS.map(|level| measured.interval_coverage(level));
         assert_eq!(covered, [0.2, 0.4, 0.6, 0.8]);
     }
 
     #[test]
     fn a_forecast_without_spread_covers_only_the_truth_itself() {
-        let certain =
-            |truth| Outcome { forecast: Forecast::gaussian(0.5, 0.0), truth, ..off_by(0, &[0.0])[0].clone() };
-        assert_eq!(evaluation(vec![certain(0.5), certain(0.6)]).coverage(0.9), 0.5);
-        assert_eq!(evaluation(Vec::new()).coverage(0.9), 0.0);
+        let certain = |truth| TestOutcome {
+            forecast: Forecast::gaussian(0.5, 0.0),
+            truth,
+            ..off_by(0, &[0.0])[0].clone()
+        };
+        assert_eq!(evaluation(vec![certain(0.5), certain(0.6)]).interval_coverage(0.9), 0.5);
+        assert_eq!(evaluation(Vec::new()).interval_coverage(0.9), 0.0);
     }
 
     #[test]
@@ -708,23 +717,31 @@ mod tests {
                 Run { id: i.to_string(), configuration: Configuration::new(), curve }
             })
             .collect();
-        let fold = Fold::new(&finished, &HistoryOptions::default(), tested.collect()).unwrap();
-        let cut = Cut { tau: 2, step: 2.0 };
-        let measured = evaluate(std::slice::from_ref(&fold), &last_value(), cut).unwrap();
-        let expected =
-            Apart { ended_by_tau: 1, ended_later: 1, diverged_by_tau: 2, diverged_later: 1, no_forecast: 0 };
+        let fold = EvaluationFold::new(&finished, &HistoryOptions::default(), tested.collect()).unwrap();
+        let cut = CutPoint { tau: 2, step: 2.0 };
+        let measured = evaluate_predictor(std::slice::from_ref(&fold), &last_value(), cut).unwrap();
+        let expected = SeparateRunCounts {
+            ended_by_tau: 1,
+            ended_later: 1,
+            diverged_by_tau: 2,
+            diverged_later: 1,
+            no_forecast: 0,
+        };
         assert_eq!(measured.apart, expected);
         let truths: Vec<(usize, f64, bool)> =
             measured.outcomes.iter().map(|o| (o.run, o.truth, o.diverged)).collect();
         let history = fold.history();
-        assert_eq!(truths, [(2, history.lowest(), true), (5, history.score(-90.0), false), (6, 0.7, false)]);
+        assert_eq!(
+            truths,
+            [(2, history.lowest_score(), true), (5, history.to_score(-90.0), false), (6, 0.7, false)]
+        );
         let ends: Vec<f64> = measured.outcomes.iter().map(|o| o.end).collect();
         assert_eq!(ends[1..], [-90.0, 0.7], "as recorded, also beyond the worst run that was learned from");
         assert_eq!(measured.outcomes.iter().map(|o| o.below_floor).collect::<Vec<_>>(), [false, true, false]);
         // the floor is -0.04: truths -0.04, -0.04 and 0.7 for forecasts 0.4, 0.2 and 0.4
         assert!((measured.r2_floored[0] - (1.0 - 0.3412 / 0.365_066_67)).abs() < 1e-6);
-        let none = Fold { tested: fold.tested[..2].to_vec(), ..fold };
-        let error = evaluate(&[none], &last_value(), cut).unwrap_err().to_string();
+        let none = EvaluationFold { tested: fold.tested[..2].to_vec(), ..fold };
+        let error = evaluate_predictor(&[none], &last_value(), cut).unwrap_err().to_string();
         assert!(error.contains("after step 2 (2 diverged by τ"), "{error}");
     }
 
@@ -733,23 +750,23 @@ mod tests {
         // one tested run is a thousand times better than any other: floor, bounds and scale would all move with it
         let mut runs = runs(12);
         runs[11].curve = Curve::from_epoch_values(&[0.3, 100.0, 600.0], Direction::Maximize);
-        let split = Split { train: (0..10).collect(), test: vec![10, 11], unfinished: Vec::new() };
+        let split = RunSplit { train: (0..10).collect(), test: vec![10, 11], unfinished: Vec::new() };
         let metric = Some(Metric::new("accuracy", Direction::Maximize));
         let options = HistoryOptions { metric, ..HistoryOptions::default() };
-        let folds = folds(&runs, &options, &[split]).unwrap();
+        let folds = make_folds(&runs, &options, &[split]).unwrap();
         let alone = History::new(&runs[..10], &options).unwrap();
-        assert_eq!(folds[0].history().floor(), alone.floor());
-        assert_eq!(folds[0].history().bounds(), (0.0, 1.0));
+        assert_eq!(folds[0].history().score_floor(), alone.score_floor());
+        assert_eq!(folds[0].history().metric_bounds(), (0.0, 1.0));
         let with = History::new(&runs, &options).unwrap();
-        assert!(with.floor() < alone.floor() - 100.0 && with.bounds().1.is_infinite());
+        assert!(with.score_floor() < alone.score_floor() - 100.0 && with.metric_bounds().1.is_infinite());
     }
 
     #[test]
     fn the_last_value_is_measured_as_by_hand() {
         // every curve ends 0.1 above its second point: MAE 0.1, perfect ranks, R² = 1 − 0.01 / variance of the truths
-        let splits = splits(&history(24), &(0..24).collect::<Vec<_>>(), &options(10)).unwrap();
-        let folds = folds(&runs(24), &HistoryOptions::default(), &splits).unwrap();
-        let measured = evaluate(&folds, &last_value(), Cut { tau: 2, step: 2.0 }).unwrap();
+        let splits = draw_splits(&history(24), &(0..24).collect::<Vec<_>>(), &options(10)).unwrap();
+        let folds = make_folds(&runs(24), &HistoryOptions::default(), &splits).unwrap();
+        let measured = evaluate_predictor(&folds, &last_value(), CutPoint { tau: 2, step: 2.0 }).unwrap();
         assert_eq!((measured.tau, measured.outcomes.len()), (2, 5 * 14));
         assert!(measured.mae.iter().all(|mae| (mae - 0.1).abs() < 1e-12));
         assert!(measured.spearman.iter().all(|rho| (rho - 1.0).abs() < 1e-12));

@@ -2,15 +2,15 @@
 
 use crate::curves::configuration::{Configuration, Run};
 use crate::curves::curve::Curve;
-use crate::curves::encoding::Encoder;
+use crate::curves::encoding::ConfigurationEncoder;
 use crate::curves::history::{History, HistoryError, HistoryOptions};
 use crate::curves::metric::Metric;
-use crate::curves::standing::Standing;
-use crate::curves::training::Query;
+use crate::curves::standing::RunStanding;
+use crate::curves::training::RunQuery;
 use crate::linalg::matrix::Matrix;
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{FitError, Model, Predictor};
-use crate::stop::{Action, StopCriterion, Verdict};
+use crate::stop::{Action, StopCriterion, StopVerdict};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 use thiserror::Error;
@@ -27,7 +27,7 @@ pub enum ForecastError {
     /// The curve was made with another direction than those of the completed runs.
     #[error(
         "the curve has the opposite direction: {} values of `{}` are better. Create all curves with the same direction",
-        metric.direction.better(), metric.name
+        metric.direction.better_word(), metric.name
     )]
     Direction {
         /// The metric of the completed runs.
@@ -77,7 +77,7 @@ pub struct Forecaster {
     finished: Vec<usize>,
     /// The encoded configuration and the scores so far of runs that have not finished.
     unfinished: Vec<(Vec<f64>, Vec<f64>)>,
-    encoder: Encoder,
+    encoder: ConfigurationEncoder,
     predictor: Arc<dyn Predictor>,
     /// A cell for each τ, filled by the first who asks; the lock is held only to find the cell.
     models: Mutex<BTreeMap<usize, Arc<OnceLock<ModelResult>>>>,
@@ -99,14 +99,14 @@ impl Forecaster {
     /// A forecaster that learns from the completed runs of `history`.
     pub fn with_history(history: History, predictor: Arc<dyn Predictor>) -> Self {
         let finished: Vec<usize> = (0..history.len()).filter(|&i| history.final_score(i).is_some()).collect();
-        let encoder = history.encoder(&finished);
+        let encoder = history.fit_encoder(&finished);
         Self { history, finished, unfinished: Vec::new(), encoder, predictor, models: Mutex::default() }
     }
 
     /// Returns this forecaster, which then lets predictors learn from running curves too, if they can: see
     /// [`TrainingSet::unfinished_prefixes`](crate::TrainingSet::unfinished_prefixes).
     #[must_use]
-    pub fn among<'a>(self, running: impl IntoIterator<Item = (&'a Configuration, &'a Curve)>) -> Self {
+    pub fn with_running<'a>(self, running: impl IntoIterator<Item = (&'a Configuration, &'a Curve)>) -> Self {
         let seen = |(configuration, curve): (&Configuration, &Curve)| {
             (self.encoder.encode(configuration), self.history.prefix_of(curve))
         };
@@ -118,7 +118,7 @@ impl Forecaster {
     ///
     /// # Errors
     /// [`FitError`] if the predictor could not be fitted.
-    pub fn fit(&self, tau: usize) -> Result<(), FitError> {
+    pub fn fit_model(&self, tau: usize) -> Result<(), FitError> {
         self.model(tau).map(|_| ())
     }
 
@@ -135,7 +135,7 @@ impl Forecaster {
         }
         let model = self.model(prefix.len())?;
         let encoded = self.encoder.encode(configuration);
-        let forecast = model.forecast(&Query { prefix: &prefix, configuration: &encoded });
+        let forecast = model.forecast(&RunQuery { prefix: &prefix, configuration: &encoded });
         let finite = forecast.mean.is_finite() && forecast.scale.is_finite();
         if finite { Ok(forecast) } else { Err(ForecastError::NotFinite) }
     }
@@ -150,7 +150,7 @@ impl Forecaster {
         if curve.direction().is_some_and(|direction| direction != metric.direction) {
             return Some(Err(ForecastError::Direction { metric: metric.clone() }));
         }
-        if let Standing::NoLogarithm { step, value } = self.history.standing(curve) {
+        if let RunStanding::NoLogarithm { step, value } = self.history.run_standing(curve) {
             return Some(Err(ForecastError::NoLogarithm { step, value }));
         }
         let Some(&last) = prefix.last() else {
@@ -165,12 +165,12 @@ impl Forecaster {
     ///
     /// # Errors
     /// [`ForecastError`] if the predictor could not be fitted.
-    pub fn held_out(&self, run: usize, curve: &Curve) -> Result<Option<Forecast>, ForecastError> {
+    pub fn held_out_forecast(&self, run: usize, curve: &Curve) -> Result<Option<Forecast>, ForecastError> {
         let tau = self.history.prefix_of(curve).len();
         if tau == 0 || tau == self.history.grid().len() {
             return Ok(None);
         }
-        let mut used = self.finished.iter().filter(|&&i| self.history.prefix(i).len() >= tau);
+        let mut used = self.finished.iter().filter(|&&i| self.history.run_prefix(i).len() >= tau);
         let Some(place) = used.position(|&i| i == run) else { return Ok(None) };
         Ok(self.model(tau)?.held_out().get(place).cloned())
     }
@@ -205,28 +205,28 @@ impl Forecaster {
         criterion: &StopCriterion,
         configuration: &Configuration,
         curve: &Curve,
-    ) -> Result<Verdict, ForecastError> {
+    ) -> Result<StopVerdict, ForecastError> {
         let forecast = self.forecast(configuration, curve)?;
         let history = &self.history;
         let finals = self.finished.iter().filter_map(|&i| history.final_score(i));
         let Some(incumbent) = criterion.incumbent(finals) else {
-            return Ok(Verdict { action: Action::Continue, probability: 0.0 });
+            return Ok(StopVerdict { action: Action::Continue, probability: 0.0 });
         };
         let direction = history.direction();
-        let incumbent = direction.score(history.value(incumbent)) - criterion.offset;
+        let incumbent = direction.to_score(history.to_value(incumbent)) - criterion.offset;
         // the offset is in the metric's unit, so it was taken off above, before the scale was applied
         let at_once = StopCriterion { offset: 0.0, ..*criterion };
-        Ok(at_once.decide(&forecast, history.score(direction.value(incumbent))))
+        Ok(at_once.decide(&forecast, history.to_score(direction.to_value(incumbent))))
     }
 
     /// The probability that a run with this `forecast` is lost: that it diverges, or ends below the [floor](History::floor).
     pub fn lost_probability(&self, forecast: &Forecast) -> f64 {
-        forecast.probability_at_most(self.history.floor())
+        forecast.probability_at_most(self.history.score_floor())
     }
 
     /// The parameters of `configuration` that are far from those of the completed runs: see [`Encoder::beyond`].
-    pub fn beyond(&self, configuration: &Configuration) -> Vec<String> {
-        self.encoder.beyond(configuration)
+    pub fn describe_far_values(&self, configuration: &Configuration) -> Vec<String> {
+        self.encoder.describe_far_values(configuration)
     }
 
     /// The completed runs on their grid.
@@ -235,7 +235,7 @@ impl Forecaster {
     }
 
     /// The number of runs it learns from.
-    pub fn finished(&self) -> usize {
+    pub fn completed_run_count(&self) -> usize {
         self.finished.len()
     }
 
@@ -295,7 +295,7 @@ mod tests {
         let up = Direction::Maximize;
         let finished = runs(&[&[0.3, 0.4], &[0.3, 0.5]], up);
         let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue)).unwrap();
-        assert!((forecaster.history().floor() - 0.1).abs() < 1e-12);
+        assert!((forecaster.history().score_floor() - 0.1).abs() < 1e-12);
         for values in [&[0.3, -7.0][..], &[0.3, -7.0, 0.4]] {
             let curve = Curve::from_epoch_values(values, up);
             let forecast = forecaster.forecast(&Configuration::new(), &curve).unwrap();
@@ -319,7 +319,7 @@ mod tests {
     }
 
     impl Model for Lost {
-        fn forecast(&self, _: &Query<'_>) -> Forecast {
+        fn forecast(&self, _: &RunQuery<'_>) -> Forecast {
             Forecast::gaussian(f64::NAN, 0.1)
         }
 
@@ -384,6 +384,6 @@ mod tests {
         assert!(probability(0.05) < probability(0.0));
         let none = StopCriterion { nth_best: 21, ..StopCriterion::default() };
         let verdict = forecaster.decide(&none, &Configuration::new(), &running).unwrap();
-        assert_eq!(verdict, Verdict { action: Action::Continue, probability: 0.0 });
+        assert_eq!(verdict, StopVerdict { action: Action::Continue, probability: 0.0 });
     }
 }

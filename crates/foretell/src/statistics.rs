@@ -17,12 +17,12 @@ pub fn standard_error(values: &[f64]) -> f64 {
 }
 
 /// The least and the largest of `values`; (∞, −∞) for none.
-pub fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+pub fn min_and_max(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
 }
 
 /// A range, wider on both sides by `share` of itself.
-pub(crate) fn widened((low, high): (f64, f64), share: f64) -> (f64, f64) {
+pub(crate) fn widen_range((low, high): (f64, f64), share: f64) -> (f64, f64) {
     (low - share * (high - low), high + share * (high - low))
 }
 

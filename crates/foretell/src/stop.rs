@@ -107,7 +107,7 @@ pub enum Action {
 
 /// The result of one check, with the facts that it is based on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Verdict {
+pub struct StopVerdict {
     /// The decision.
     pub action: Action,
     /// The probability that the run ends at or below `incumbent − δ`.
@@ -156,7 +156,7 @@ impl StopCriterion {
     /// assert!((error_spent(ErrorBudget::PerRun, 2, 2) - (1.0 - 0.1 / 3.0)).abs() < 1e-12);
     /// ```
     #[must_use]
-    pub fn at_check(&self, number: usize, checks: usize) -> Self {
+    pub fn for_check(&self, number: usize, checks: usize) -> Self {
         let error = (1.0 - self.stop_probability) * self.error_budget.share(number, checks);
         Self { stop_probability: 1.0 - error, error_budget: ErrorBudget::PerCheck, ..*self }
     }
@@ -173,10 +173,10 @@ impl StopCriterion {
     /// assert_eq!(verdict.action, Action::Stop);
     /// assert!((verdict.probability - 0.9522).abs() < 1e-4);
     /// ```
-    pub fn decide(&self, forecast: &Forecast, incumbent: f64) -> Verdict {
+    pub fn decide(&self, forecast: &Forecast, incumbent: f64) -> StopVerdict {
         let probability = forecast.probability_at_most(incumbent - self.offset);
         let action = if probability >= self.stop_probability { Action::Stop } else { Action::Continue };
-        Verdict { action, probability }
+        StopVerdict { action, probability }
     }
 }
 
@@ -233,7 +233,7 @@ mod tests {
             for checks in [1, 2, 19, 63, 64, 500] {
                 let criterion =
                     StopCriterion { stop_probability: 0.9, error_budget, ..StopCriterion::default() };
-                let error = |number| 1.0 - criterion.at_check(number, checks).stop_probability;
+                let error = |number| 1.0 - criterion.for_check(number, checks).stop_probability;
                 let spent: f64 = (1..=checks).map(error).sum();
                 assert!((spent - 0.1).abs() < 1e-6, "{error_budget:?}, {checks} checks: {spent}");
             }

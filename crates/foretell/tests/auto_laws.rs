@@ -1,6 +1,8 @@
 //! Laws that the default predictor and its parts keep on any curves.
 
-use foretell::{Auto, FeatureGroup, GaussianProcess, LastValue, Matrix, Predictor, Query, TrainingSet};
+use foretell::{
+    AutoPredictor, FeatureGroup, GaussianProcess, LastValue, Matrix, Predictor, RunQuery, TrainingSet,
+};
 use proptest::prelude::*;
 
 /// Runs of n curves over τ steps with noise, levels and speeds drawn from `draws`.
@@ -32,7 +34,7 @@ proptest! {
     fn the_order_of_runs_leaves_the_default_s_forecasts_as_they_are_to_the_last_bit(draws in draws(), n in 8_usize..40) {
         let set = training(n, 7, &draws);
         let order: Vec<usize> = (0..n).rev().collect();
-        let (one, other) = (Auto::default().fit(&set)?, Auto::default().fit(&set.select(&order))?);
+        let (one, other) = (AutoPredictor::default().fit(&set)?, AutoPredictor::default().fit(&set.select_runs(&order))?);
         for i in 0..n {
             prop_assert_eq!(one.forecast(&set.query(i)), other.forecast(&set.query(i)));
             prop_assert_eq!(&one.held_out()[i], &other.held_out()[n - 1 - i]);
@@ -44,7 +46,7 @@ proptest! {
         let set = TrainingSet { ceiling: Some(1.0), ..training(25, 7, &draws) };
         let mut turned = TrainingSet { ceiling: Some(scale + shift), ..set.clone() };
         turned.prefixes.as_mut_slice().iter_mut().chain(&mut turned.targets).for_each(|y| *y = scale * *y + shift);
-        for predictor in [&Auto::default() as &dyn Predictor, &GaussianProcess] {
+        for predictor in [&AutoPredictor::default() as &dyn Predictor, &GaussianProcess] {
             let (one, other) = (predictor.fit(&set)?, predictor.fit(&turned)?);
             for i in 0..25 {
                 let (a, b) = (one.forecast(&set.query(i)), other.forecast(&turned.query(i)));
@@ -60,7 +62,7 @@ proptest! {
         let set = training(10, 5, &draws);
         let model = LastValue.fit(&set)?;
         let better: Vec<f64> = set.query(0).prefix.iter().map(|y| y + gain).collect();
-        let lifted = model.forecast(&Query { prefix: &better, configuration: &[] });
+        let lifted = model.forecast(&RunQuery { prefix: &better, configuration: &[] });
         prop_assert!(lifted.mean >= model.forecast(&set.query(0)).mean);
         prop_assert!(lifted.probability_at_most(0.5) <= model.forecast(&set.query(0)).probability_at_most(0.5));
     }
@@ -81,7 +83,7 @@ proptest! {
             targets: (0..n).map(|i| number(i, 9)).collect(),
             ..TrainingSet::default()
         };
-        for predictor in [&Auto::default() as &dyn Predictor, &GaussianProcess] {
+        for predictor in [&AutoPredictor::default() as &dyn Predictor, &GaussianProcess] {
             if let Ok(model) = predictor.fit(&set) {
                 for i in 0..n {
                     let forecast = model.forecast(&set.query(i));
@@ -104,9 +106,9 @@ fn no_forecast_lies_above_the_best_score_that_there_can_be() -> Result<(), foret
         ceiling,
         ..TrainingSet::default()
     };
-    for predictor in [&Auto::default() as &dyn Predictor, &GaussianProcess] {
+    for predictor in [&AutoPredictor::default() as &dyn Predictor, &GaussianProcess] {
         let mean = |ceiling| -> Result<f64, foretell::FitError> {
-            let good = Query { prefix: &[0.95], configuration: &[] };
+            let good = RunQuery { prefix: &[0.95], configuration: &[] };
             Ok(predictor.fit(&set(ceiling))?.forecast(&good).mean)
         };
         let (unbounded, bounded) = (mean(None)?, mean(Some(1.0))?);
@@ -142,7 +144,7 @@ fn intervals_of_the_default_hold_what_they_say_on_curves_of_another_draw() {
             ..TrainingSet::default()
         };
         let set = TrainingSet { configurations: Matrix::zeros(120, 0), ..set };
-        let model = Auto::default().fit(&set.select(&(0..60).collect::<Vec<_>>())).unwrap();
+        let model = AutoPredictor::default().fit(&set.select_runs(&(0..60).collect::<Vec<_>>())).unwrap();
         for i in 60..120 {
             let forecast = model.forecast(&set.query(i));
             let p = forecast.probability_at_most(set.targets[i]);

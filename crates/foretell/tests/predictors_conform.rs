@@ -1,18 +1,18 @@
 //! Every predictor passes the conformance suite.
 
-use foretell::{PredictorOptions, Predictors, check_predictor, predictor};
+use foretell::{PredictorOptions, PredictorRegistry, check_predictor, make_predictor};
 
 #[test]
 fn every_predictor_keeps_the_promises_of_the_conformance_suite() {
     let spreads = ["last-value+calibrated", "svr-rbf+calibrated", "gp+calibrated", "auto+gaussian"];
-    conform(Predictors::default().names().into_iter().chain(spreads));
+    conform(PredictorRegistry::default().predictor_names().into_iter().chain(spreads));
 }
 
 fn conform<'a>(names: impl Iterator<Item = &'a str>) {
     // few draws: the promises do not depend on how long a search takes
     let options = PredictorOptions { draws: Some(10), ..PredictorOptions::default() };
     let check = |name| {
-        let predictor = predictor(name, &options).expect("listed");
+        let predictor = make_predictor(name, &options).expect("listed");
         check_predictor(predictor.as_ref()).err().map(|error| format!("{name}: {error}"))
     };
     let broken: Vec<String> = names.filter_map(check).collect();
@@ -21,7 +21,7 @@ fn conform<'a>(names: impl Iterator<Item = &'a str>) {
 
 #[test]
 fn the_suite_finds_predictors_that_break_a_promise() {
-    use foretell::{FitError, Forecast, Model, Predictor, Query, TrainingSet};
+    use foretell::{FitError, Forecast, Model, Predictor, RunQuery, TrainingSet};
     /// Forecasts all runs alike, as `forecast` has it of the final scores learned from.
     struct Broken {
         forecast: fn(&[f64]) -> f64,
@@ -45,7 +45,7 @@ fn the_suite_finds_predictors_that_break_a_promise() {
         }
     }
     impl Model for BrokenModel {
-        fn forecast(&self, _: &Query<'_>) -> Forecast {
+        fn forecast(&self, _: &RunQuery<'_>) -> Forecast {
             self.0.clone()
         }
         fn held_out(&self) -> &[Forecast] {

@@ -1,14 +1,15 @@
 //! Laws that the forest and the linear predictors keep, and their agreement with numpy.
 
 use foretell::{
-    FeatureGroup, Matrix, Model, OlsRegression, Predictor, PredictorOptions, Query, TrainingSet, predictor,
+    FeatureGroup, Matrix, Model, OlsRegression, Predictor, PredictorOptions, RunQuery, TrainingSet,
+    make_predictor,
 };
 use proptest::prelude::*;
 
 const NAMES: [&str; 3] = ["random-forest", "ols", "ridge"];
 
 fn named(name: &str) -> Box<dyn Predictor> {
-    predictor(name, &PredictorOptions { draws: Some(3), ..PredictorOptions::default() })
+    make_predictor(name, &PredictorOptions { draws: Some(3), ..PredictorOptions::default() })
         .expect("it is registered")
 }
 
@@ -56,7 +57,7 @@ proptest! {
     fn the_order_of_training_runs_does_not_matter(seed in 0_u64..1000, turn in 1_usize..29, tau in 1_usize..9) {
         let training = runs(30, tau, seed);
         let order: Vec<usize> = (0..30).map(|i| (i * 7 + turn) % 30).collect();
-        let turned = training.select(&order);
+        let turned = training.select_runs(&order);
         let queries = runs(10, tau, seed + 5000);
         for name in NAMES {
             let (a, b) = (named(name).fit(&training).unwrap(), named(name).fit(&turned).unwrap());
@@ -112,7 +113,7 @@ fn strange_curves_give_finite_forecasts() {
         ("one point", runs(12, 1, 1)),
         ("two points", runs(12, 2, 1)),
         ("more features than runs", runs(7, 40, 1)),
-        ("one run, again and again", ordinary.select(&[3; 9])),
+        ("one run, again and again", ordinary.select_runs(&[3; 9])),
         ("the fewest runs", runs(6, 3, 1)),
     ];
     for (what, training) in &cases {
@@ -186,7 +187,7 @@ fn least_squares_agrees_with_numpy() {
     let model = OlsRegression::default().fit(&training).unwrap();
     let expected = numbers(&document["forecasts"]);
     for ((prefix, configuration), expected) in prefixes[n..].iter().zip(&configurations[n..]).zip(expected) {
-        let forecast = model.forecast(&Query { prefix, configuration }).mean;
+        let forecast = model.forecast(&RunQuery { prefix, configuration }).mean;
         assert!((forecast - expected).abs() < 1e-9, "{forecast} for {expected}");
     }
     for (forecast, expected) in model.held_out().iter().zip(numbers(&document["held_out"])) {

@@ -1,7 +1,9 @@
 //! The ν-SVR solver and search against libsvm (its port `libsvm-rs`), against the optimality certificate, and at the edges.
 
 use foretell::Matrix;
-use foretell::svr::{Kernel, SvrError, SvrParameters, draw_folds, draw_parameters, search, solve};
+use foretell::svr::{
+    Kernel, SvrError, SvrParameters, draw_folds, draw_parameters, search_parameters, solve_nu_svr,
+};
 use libsvm_rs::predict::predict;
 use libsvm_rs::train::svm_train;
 use libsvm_rs::{KernelType, SvmNode, SvmParameter, SvmProblem, SvmType};
@@ -19,12 +21,12 @@ fn nodes(row: &[f64]) -> Vec<SvmNode> {
 fn libsvm(x: &Matrix, y: &[f64], kernel: Kernel, p: SvrParameters, eps: f64, others: &Matrix) -> Vec<f64> {
     libsvm_rs::set_quiet(true);
     let problem =
-        SvmProblem { labels: y.to_vec(), instances: (0..x.rows()).map(|i| nodes(x.row(i))).collect() };
+        SvmProblem { labels: y.to_vec(), instances: (0..x.row_count()).map(|i| nodes(x.row(i))).collect() };
     let kernel_type = if kernel == Kernel::Rbf { KernelType::Rbf } else { KernelType::Linear };
     let (svm_type, base) = (SvmType::NuSvr, SvmParameter::default());
     let parameters = SvmParameter { svm_type, kernel_type, gamma: p.gamma, c: p.c, nu: p.nu, eps, ..base };
     let model = svm_train(&problem, &parameters);
-    (0..others.rows()).map(|i| predict(&model, &nodes(others.row(i)))).collect()
+    (0..others.row_count()).map(|i| predict(&model, &nodes(others.row(i)))).collect()
 }
 
 /// Rows and targets: a smooth function of the row and noise.
@@ -40,13 +42,13 @@ fn sample(n: usize, d: usize, seed: u64) -> (Matrix, Vec<f64>) {
 fn forecasts_are_libsvms_within_its_tolerance() {
     for seed in 0..12 {
         let (x, y) = sample(20 + 4 * seed as usize, 1 + seed as usize % 5, seed);
-        let (others, _) = sample(15, x.columns(), 100 + seed);
+        let (others, _) = sample(15, x.column_count(), 100 + seed);
         for draw in draw_parameters(12, &mut ChaCha8Rng::seed_from_u64(seed)) {
             for kernel in KERNELS {
                 let expected = libsvm(&x, &y, kernel, draw, 1e-7, &others);
-                let ours = solve(&x, &y, kernel, draw, 1e-7).unwrap();
+                let ours = solve_nu_svr(&x, &y, kernel, draw, 1e-7).unwrap();
                 for (i, expected) in expected.iter().enumerate() {
-                    let value = ours.value(others.row(i));
+                    let value = ours.value_at(others.row(i));
                     let room = 1e-4 * (1.0 + expected.abs());
                     assert!(
                         (value - expected).abs() < room,
@@ -64,7 +66,7 @@ fn the_search_chooses_what_libsvm_on_every_draw_and_fold_would() {
         let (x, y) = sample(36, 4, seed);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let (draws, folds) = (draw_parameters(60, &mut random), draw_folds(36, 3, &mut random));
-        let choice = search(&x, &y, Kernel::Rbf, &draws, &folds, false);
+        let choice = search_parameters(&x, &y, Kernel::Rbf, &draws, &folds, false);
         let scores: Vec<f64> = draws.iter().map(|&draw| cross_validated(&x, &y, draw, &folds)).collect();
         let best = (0..60).max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap();
         assert_eq!(choice.index, best, "seed {seed}: {} {}", scores[choice.index], scores[best]);
@@ -78,8 +80,14 @@ fn cross_validated(x: &Matrix, y: &[f64], draw: SvrParameters, folds: &[usize]) 
     let fold = |f: usize| {
         let (inside, outside): (Vec<usize>, Vec<usize>) = (0..y.len()).partition(|&i| folds[i] != f);
         let pick = |indices: &[usize]| indices.iter().map(|&i| y[i]).collect::<Vec<f64>>();
-        let forecasts =
-            libsvm(&x.select(&inside), &pick(&inside), Kernel::Rbf, draw, 1e-7, &x.select(&outside));
+        let forecasts = libsvm(
+            &x.select_rows(&inside),
+            &pick(&inside),
+            Kernel::Rbf,
+            draw,
+            1e-7,
+            &x.select_rows(&outside),
+        );
         foretell::statistics::r_squared(&forecasts, &pick(&outside))
     };
     (0..3).map(fold).sum::<f64>() / 3.0
@@ -93,9 +101,9 @@ fn pruning_never_changes_the_winner() {
         let (x, y) = sample(n, random.random_range(1..7), seed);
         let (draws, folds) = (draw_parameters(30, &mut random), draw_folds(n, 3, &mut random));
         for kernel in KERNELS {
-            let together = search(&x, &y, kernel, &draws, &folds, true);
+            let together = search_parameters(&x, &y, kernel, &draws, &folds, true);
             // a search over one draw has nothing to prune against
-            let alone = |draw: &SvrParameters| search(&x, &y, kernel, &[*draw], &folds, true);
+            let alone = |draw: &SvrParameters| search_parameters(&x, &y, kernel, &[*draw], &folds, true);
             let scores: Vec<f64> = draws.iter().map(|draw| alone(draw).score).collect();
             let best = scores.iter().fold(f64::NEG_INFINITY, |m, &s| m.max(s));
             let first = scores.iter().position(|&s| s >= best).unwrap();
@@ -115,7 +123,7 @@ proptest! {
         let (x, y) = sample(n, d, seed);
         let parameters = SvrParameters { c: 10f64.powf(c), nu, gamma: 10f64.powf(gamma) };
         for kernel in KERNELS {
-            let found = solve(&x, &y, kernel, parameters, 1e-7).unwrap();
+            let found = solve_nu_svr(&x, &y, kernel, parameters, 1e-7).unwrap();
             let SvrParameters { c, .. } = parameters;
             let total: f64 = found.coefficients.iter().map(|b| b.abs()).sum();
             prop_assert!(found.coefficients.iter().all(|b| b.abs() <= c * (1.0 + 1e-9)));
@@ -151,8 +159,8 @@ fn odd_problems_are_solved_without_panic_or_endless_loop() {
             for kernel in KERNELS {
                 for (x, y) in [(&x, &y), (&x, &constant), (&twins, &y), (&huge, &y), (&flat, &y), (&x, &far)]
                 {
-                    let found = solve(x, y, kernel, parameters, 1e-6).unwrap();
-                    let value = found.value(x.row(0));
+                    let found = solve_nu_svr(x, y, kernel, parameters, 1e-6).unwrap();
+                    let value = found.value_at(x.row(0));
                     assert!(value.is_finite(), "n = {n}, {kernel:?}, {parameters:?}: {value}");
                 }
             }
@@ -165,8 +173,8 @@ fn constant_targets_are_forecast_as_they_are() {
     let (x, _) = sample(12, 3, 5);
     for kernel in KERNELS {
         let parameters = SvrParameters { c: 1.0, nu: 0.5, gamma: 0.5 };
-        let found = solve(&x, &[0.7; 12], kernel, parameters, 1e-9).unwrap();
-        assert!((found.value(&[0.1, 0.2, 0.3]) - 0.7).abs() < 1e-7, "{kernel:?}");
+        let found = solve_nu_svr(&x, &[0.7; 12], kernel, parameters, 1e-9).unwrap();
+        assert!((found.value_at(&[0.1, 0.2, 0.3]) - 0.7).abs() < 1e-7, "{kernel:?}");
     }
 }
 
@@ -174,7 +182,7 @@ fn constant_targets_are_forecast_as_they_are() {
 fn problems_that_make_no_sense_are_refused_with_a_reason() {
     let x = Matrix::from_rows(&[[0.0], [1.0]]);
     let good = SvrParameters { c: 1.0, nu: 0.5, gamma: 1.0 };
-    let refused = |x: &Matrix, y: &[f64], p| solve(x, y, Kernel::Rbf, p, 1e-6).unwrap_err();
+    let refused = |x: &Matrix, y: &[f64], p| solve_nu_svr(x, y, Kernel::Rbf, p, 1e-6).unwrap_err();
     assert_eq!(refused(&x, &[1.0], good), SvrError::Shape { rows: 2, targets: 1 });
     assert_eq!(refused(&x, &[1.0, f64::NAN], good), SvrError::NotFinite("targets"));
     for (parameters, name) in [

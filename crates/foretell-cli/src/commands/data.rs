@@ -1,8 +1,8 @@
 //! `foretell data`: fetches data sets for the built-in networks.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::print;
-use foretell_nn::{Fetch, catalogue};
+use foretell_nn::{DataFetcher, list_downloads};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -37,16 +37,17 @@ struct FetchArguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &DataArguments) -> Outcome {
+pub(crate) fn run(arguments: &DataArguments) -> CommandResult {
     let DataAction::Fetch(FetchArguments { name, into, from }) = &arguments.action;
-    let known = catalogue();
+    let known = list_downloads();
     let Some(download) = known.iter().find(|download| download.name == *name) else {
         let known: Vec<_> = known.iter().map(|download| download.name.as_str()).collect();
         let (name, known) = (name.clone(), known.join(", "));
         return Err(Failure::input(foretell_nn::Error::UnknownDownload { name, known }));
     };
-    let fetch = Fetch { into: into.clone(), mirror: from.clone(), progress: std::io::stderr().is_terminal() };
-    let folder = fetch.run(download).map_err(Failure::input)?;
+    let fetch =
+        DataFetcher { into: into.clone(), mirror: from.clone(), progress: std::io::stderr().is_terminal() };
+    let folder = fetch.fetch_data_set(download).map_err(Failure::input)?;
     print(&format!(
         "{name} is in {}. Use it with --data {}:{}",
         folder.display(),

@@ -1,7 +1,7 @@
 //! `foretell draw`: recorded curves as a picture, colored by their outcome.
 
 use crate::curves::CurveFlags;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::{metric_value, print, table};
 use crate::plot::{self, CurveOutcome, CurvePanel, DrawnCurve, RecordedCurvesFigure};
 use crate::scheduling::measure_name;
@@ -19,7 +19,7 @@ pub(crate) struct DrawArguments {
     plot: PathBuf,
     /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
     #[arg(long, value_name = "SIZE")]
-    plot_size: Option<plot::Size>,
+    plot_size: Option<plot::FigureSize>,
     /// Number of curves to plot per set. They are evenly spaced by rank and include the best one.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     number: u32,
@@ -34,8 +34,8 @@ struct DrawnSet {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &DrawArguments) -> Outcome {
-    plot::Size::apply(arguments.plot_size);
+pub(crate) fn run(arguments: &DrawArguments) -> CommandResult {
+    plot::FigureSize::apply(arguments.plot_size);
     plot::check_place(&arguments.plot, None).map_err(Failure::input)?;
     let drawn: Vec<DrawnSet> =
         arguments.curves.iter().map(|path| draw_file(path, arguments)).collect::<Result<_, _>>()?;
@@ -96,7 +96,7 @@ fn draw_file(path: &Path, arguments: &DrawArguments) -> Result<DrawnSet, Failure
 
 /// The outcome of each run: completed runs, best first, then those that diverged, then unfinished ones.
 fn run_outcomes(history: &History, runs: &[Run]) -> Vec<(usize, CurveOutcome)> {
-    let score = |value: f64| history.direction().score(value);
+    let score = |value: f64| history.direction().to_score(value);
     let end = |run: &Run| history.recorded_end(&run.curve).filter(|_| run.curve.diverged_at().is_none());
     let mut finished: Vec<(usize, f64)> =
         runs.iter().enumerate().filter_map(|(i, run)| Some((i, end(run)?))).collect();
@@ -127,8 +127,8 @@ fn spaced_indices(all: usize, number: usize) -> Vec<usize> {
 }
 
 fn drawn_curve(run: &Run, history: &History, came: CurveOutcome) -> DrawnCurve {
-    let curve: std::borrow::Cow<'_, Curve> = history.run_score().curve(&run.curve);
-    let values = curve.scores().iter().map(|&score| history.direction().value(score));
+    let curve: std::borrow::Cow<'_, Curve> = history.run_score().score_curve(&run.curve);
+    let values = curve.scores().iter().map(|&score| history.direction().to_value(score));
     DrawnCurve { name: run.id.clone(), points: curve.steps().iter().copied().zip(values).collect(), came }
 }
 

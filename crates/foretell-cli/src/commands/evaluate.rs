@@ -1,18 +1,19 @@
 //! `foretell evaluate`: forecast accuracy against recorded final values.
 
-use super::figures::{self, Measured};
+use super::figures::{self, PredictorEvaluation};
 use crate::curves::{CurveFlags, last_step, predictor_of_recorded};
-use crate::failure::{Failure, Outcome};
-use crate::output::{self, Format, metric_difference, note, print, print_json, table_without};
+use crate::failure::{CommandResult, Failure};
+use crate::output::{self, OutputFormat, metric_difference, note, print, print_json, table_without};
 use crate::plot;
-use crate::progress::Steps;
+use crate::progress::ProgressSteps;
 use crate::scheduling::measure_name;
 use foretell::evaluate::{
-    COVERAGE_LEVELS, Cut, EvaluationError, EvaluationOptions, Fold, Split, evaluate, splits_between,
+    COVERAGE_LEVELS, CutPoint, EvaluationError, EvaluationFold, EvaluationOptions, RunSplit,
+    draw_splits_between, evaluate_predictor,
 };
 use foretell::statistics::{mean, standard_error};
 use foretell::{FeatureSet, HistoryOptions, Predictor, PredictorOptions, RunScore, Scale, Value};
-use foretell_logs::Recorded;
+use foretell_logs::RecordedSet;
 use foretell_search::limits;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,11 +51,11 @@ pub(crate) struct EvaluateArguments {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Samples per random search of a predictor (default: 1000 for ν-SVR).
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=limits::SAMPLES as i64))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=limits::MAX_SAMPLES as i64))]
     draws: Option<u32>,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: OutputFormat,
     /// Plot R² by observed fraction to this file (.svg or .png). Two more plots are written next to it. `-scatter` shows the forecasts of
     /// the best predictor against the true values at the first fraction (one file per set of curves), and `-calibration` how often the
     /// intervals contain the true value. With one fraction and one set of curves, this file is the scatter plot.
@@ -62,7 +63,7 @@ pub(crate) struct EvaluateArguments {
     plot: Option<PathBuf>,
     /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
     #[arg(long, value_name = "SIZE")]
-    plot_size: Option<plot::Size>,
+    plot_size: Option<plot::FigureSize>,
     #[command(flatten)]
     reading: CurveFlags,
 }
@@ -71,11 +72,11 @@ pub(crate) struct EvaluateArguments {
 struct EvaluateDocument {
     schema: &'static str,
     seed: u64,
-    rows: Vec<Row>,
+    rows: Vec<EvaluationRow>,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct EvaluationRow {
     curves: String,
     predictor: String,
     features: String,
@@ -112,38 +113,40 @@ struct Row {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &EvaluateArguments) -> Outcome {
-    plot::Size::apply(arguments.plot_size);
+pub(crate) fn run(arguments: &EvaluateArguments) -> CommandResult {
+    plot::FigureSize::apply(arguments.plot_size);
     if let Some(path) = &arguments.plot {
         plot::check_place(path, None).map_err(Failure::input)?;
     }
-    let measured = measured(arguments)?;
+    let measured = measure_all(arguments)?;
     let document = EvaluateDocument::new(arguments, &measured);
     match arguments.format {
-        Format::Json => print_json(&document)?,
-        Format::Table => print(&as_table(&document.rows))?,
+        OutputFormat::Json => print_json(&document)?,
+        OutputFormat::Table => print(&as_table(&document.rows))?,
     }
     arguments.plot.as_ref().map_or(Ok(()), |path| draw(path, arguments, &measured))
 }
 
 /// The JSON document that the command prints.
 pub(crate) fn json(arguments: &EvaluateArguments) -> Result<String, Failure> {
-    output::json(&EvaluateDocument::new(arguments, &measured(arguments)?))
+    output::json(&EvaluateDocument::new(arguments, &measure_all(arguments)?))
 }
 
 impl EvaluateDocument {
-    fn new(arguments: &EvaluateArguments, measured: &[Measured]) -> Self {
+    fn new(arguments: &EvaluateArguments, measured: &[PredictorEvaluation]) -> Self {
         let rows = measured.iter().map(|one| row(arguments, one)).collect();
         Self { schema: "foretell.evaluate/1", seed: arguments.seed, rows }
     }
 }
 
 /// All fractions and predictors on all curves.
-fn measured(arguments: &EvaluateArguments) -> Result<Vec<Measured>, Failure> {
+fn measure_all(arguments: &EvaluateArguments) -> Result<Vec<PredictorEvaluation>, Failure> {
     let predictors = predictors(arguments)?;
     let each = arguments.observed.len() * predictors.len();
-    let steps =
-        Steps::new("evaluating {bar:30} {pos} of {len} settings", (each * arguments.curves.len()) as u64);
+    let steps = ProgressSteps::new(
+        "evaluating {bar:30} {pos} of {len} settings",
+        (each * arguments.curves.len()) as u64,
+    );
     let mut measured = Vec::new();
     for path in &arguments.curves {
         measured.extend(measure_curves(arguments, &predictors, path, &steps)?);
@@ -167,8 +170,8 @@ fn measure_curves(
     arguments: &EvaluateArguments,
     predictors: &[Arc<dyn Predictor>],
     path: &Path,
-    steps: &Steps,
-) -> Result<Vec<Measured>, Failure> {
+    steps: &ProgressSteps,
+) -> Result<Vec<PredictorEvaluation>, Failure> {
     let options = EvaluationOptions {
         train: arguments.train,
         repeats: arguments.repeats as usize,
@@ -189,7 +192,7 @@ fn measure_curves(
     };
     let train = runs_with_setting(&recorded, arguments.train_where.as_ref(), "--train-where")?;
     let test = runs_with_setting(&recorded, arguments.test_where.as_ref(), "--test-where")?;
-    let splits = splits_between(&history, &recorded.repeats, &|at| train[at], &|at| test[at], &options);
+    let splits = draw_splits_between(&history, &recorded.repeats, &|at| train[at], &|at| test[at], &options);
     let splits = splits.map_err(in_file)?;
     // all splits forecast the step that the whole file determines
     let laid =
@@ -197,14 +200,14 @@ fn measure_curves(
     let folds = folds(&recorded, &laid, &splits).map_err(in_file)?;
     let mut measured = Vec::new();
     for &observed in &arguments.observed {
-        let cut = Cut::after(observed, history.grid()).map_err(in_file)?;
+        let cut = CutPoint::after_fraction(observed, history.grid()).map_err(in_file)?;
         for predictor in predictors {
-            measured.push(Measured {
+            measured.push(PredictorEvaluation {
                 curves: recorded.name.clone(),
                 metric: measure_name(history.run_score(), &recorded.metric.name),
                 predictor: predictor.name().to_owned(),
                 observed,
-                result: evaluate(&folds, predictor, cut).map_err(in_file)?,
+                result: evaluate_predictor(&folds, predictor, cut).map_err(in_file)?,
             });
             steps.step();
         }
@@ -215,20 +218,21 @@ fn measure_curves(
 /// A setting that runs may have, `NAME=VALUE`.
 fn setting(text: &str) -> Result<(String, Value), String> {
     match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), Value::of_cell(value))),
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), Value::from_cell(value))),
         _ => Err("expected NAME=VALUE, such as schedule=step".to_owned()),
     }
 }
 
 /// The runs with the setting that `flag` asks for; all without the flag.
 fn runs_with_setting(
-    recorded: &Recorded,
+    recorded: &RecordedSet,
     asked: Option<&(String, Value)>,
     flag: &str,
 ) -> Result<Vec<bool>, Failure> {
     let Some((name, value)) = asked else { return Ok(vec![true; recorded.runs.len()]) };
-    let found: Vec<Option<Value>> =
-        (0..recorded.runs.len()).map(|at| recorded.whole(at).configuration.get(name).cloned()).collect();
+    let found: Vec<Option<Value>> = (0..recorded.runs.len())
+        .map(|at| recorded.run_with_all_columns(at).configuration.get(name).cloned())
+        .collect();
     // a setting that no run has is refused, because an empty side of the split would only fail later, without naming the flag
     let held: Vec<bool> = found.iter().map(|found| found.as_ref() == Some(value)).collect();
     if held.contains(&true) {
@@ -243,23 +247,27 @@ fn runs_with_setting(
 }
 
 /// The splits of `recorded`, see [`Recorded::fold`].
-fn folds(recorded: &Recorded, laid: &HistoryOptions, splits: &[Split]) -> Result<Vec<Fold>, EvaluationError> {
-    let fold = |(at, split): (usize, &Split)| {
+fn folds(
+    recorded: &RecordedSet,
+    laid: &HistoryOptions,
+    splits: &[RunSplit],
+) -> Result<Vec<EvaluationFold>, EvaluationError> {
+    let fold = |(at, split): (usize, &RunSplit)| {
         let failed = |source| EvaluationError::Split { split: at + 1, runs: split.train.len(), source };
-        recorded.fold(split, laid).map_err(failed)
+        recorded.fold_for_split(split, laid).map_err(failed)
     };
     splits.iter().enumerate().map(fold).collect()
 }
 
 /// Draws the figures that `--plot` promises.
-fn draw(path: &Path, arguments: &EvaluateArguments, measured: &[Measured]) -> Outcome {
+fn draw(path: &Path, arguments: &EvaluateArguments, measured: &[PredictorEvaluation]) -> CommandResult {
     let protocol = format!("{} runs to learn from, {} random splits", arguments.train, arguments.repeats);
     let best = best_of_each_set(measured, arguments.observed[0]);
     let several =
         arguments.observed.iter().any(|observed| observed.total_cmp(&arguments.observed[0]).is_ne());
     if several || best.len() > 1 {
         let bands = format!("{protocol}; bands are ± one standard error");
-        let cells: Vec<_> = measured.iter().map(Measured::accuracy).collect();
+        let cells: Vec<_> = measured.iter().map(PredictorEvaluation::accuracy).collect();
         save(path, &figures::accuracy(&cells, bands).draw())?;
     }
     for one in &best {
@@ -274,14 +282,14 @@ fn draw(path: &Path, arguments: &EvaluateArguments, measured: &[Measured]) -> Ou
     save(&figures::beside(path, "calibration"), &figures::calibration(measured, pooled).draw())
 }
 
-fn save(path: &Path, figure: &plot::Figure) -> Outcome {
+fn save(path: &Path, figure: &plot::Figure) -> CommandResult {
     plot::save(path, figure).map_err(Failure::midway)?;
     note(&format!("drew {}", path.display()));
     Ok(())
 }
 
 /// The most accurate predictor of each set of curves at the fraction `observed`.
-fn best_of_each_set(measured: &[Measured], observed: f64) -> Vec<&Measured> {
+fn best_of_each_set(measured: &[PredictorEvaluation], observed: f64) -> Vec<&PredictorEvaluation> {
     let of_set = |set: &str| {
         let here = measured.iter().filter(|m| m.curves == set && m.observed.total_cmp(&observed).is_eq());
         here.max_by(|a, b| a.result.r2_summary().0.total_cmp(&b.result.r2_summary().0))
@@ -306,12 +314,12 @@ pub(super) fn fraction(text: &str) -> Result<f64, String> {
     }
 }
 
-fn row(arguments: &EvaluateArguments, measured: &Measured) -> Row {
+fn row(arguments: &EvaluateArguments, measured: &PredictorEvaluation) -> EvaluationRow {
     let result = &measured.result;
     let (r2_mean, r2_stderr) = result.r2_summary();
     let upper = |level: f64| (level.to_string(), result.upper_coverage(level, 0.1));
     let first_split = result.outcomes.iter().filter(|o| o.repeat == 0);
-    Row {
+    EvaluationRow {
         curves: measured.curves.clone(),
         predictor: measured.predictor.clone(),
         features: arguments.features.to_string(),
@@ -323,7 +331,10 @@ fn row(arguments: &EvaluateArguments, measured: &Measured) -> Row {
         r2_stderr,
         spearman_mean: mean(&result.spearman),
         mae_mean: mean(&result.mae),
-        coverage: COVERAGE_LEVELS.iter().map(|&level| (level.to_string(), result.coverage(level))).collect(),
+        coverage: COVERAGE_LEVELS
+            .iter()
+            .map(|&level| (level.to_string(), result.interval_coverage(level)))
+            .collect(),
         fit_seconds: result.fit_seconds,
         predict_seconds: result.predict_seconds,
         scale: result.history.scale(),
@@ -340,12 +351,12 @@ fn row(arguments: &EvaluateArguments, measured: &Measured) -> Row {
         diverged_by_tau: result.apart.diverged_by_tau,
         diverged_later: result.apart.diverged_later,
         no_forecast: result.apart.no_forecast,
-        largest: first_split.map(|o| result.history.value(o.truth).abs()).fold(0.0, f64::max),
+        largest: first_split.map(|o| result.history.to_value(o.truth).abs()).fold(0.0, f64::max),
     }
 }
 
 /// The runs that are counted apart and those that end beyond the floor, in words.
-fn apart(row: &Row) -> String {
+fn apart(row: &EvaluationRow) -> String {
     let counts = [
         (row.ended_by_tau, "ended by tau"),
         (row.ended_later, "ended later"),
@@ -359,7 +370,7 @@ fn apart(row: &Row) -> String {
 }
 
 /// A heading and its cell.
-type TableColumn = (&'static str, fn(&Row) -> String);
+type TableColumn = (&'static str, fn(&EvaluationRow) -> String);
 
 const TABLE_COLUMNS: [TableColumn; 16] = [
     ("curves", |row| row.curves.clone()),
@@ -394,7 +405,7 @@ const NARROW_OMITTED_COLUMNS: [&str; 10] = [
     "curves",
 ];
 
-fn as_table(rows: &[Row]) -> String {
+fn as_table(rows: &[EvaluationRow]) -> String {
     let cells = |row| TABLE_COLUMNS.iter().map(|(_, cell)| cell(row)).collect();
     let rows: Vec<_> = rows.iter().map(cells).collect();
     table_without(&TABLE_COLUMNS.map(|(name, _)| name), &rows, &NARROW_OMITTED_COLUMNS)

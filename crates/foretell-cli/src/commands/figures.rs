@@ -1,11 +1,11 @@
 //! From measured evaluations to figures: accuracy, forecast against truth, calibration.
 
 use crate::plot::{
-    Accuracy, AccuracyPanel, AccuracyPoint, AccuracySeries, Calibration, CalibrationSeries, Scatter,
-    ScatterPoint,
+    AccuracyFigure, AccuracyPanel, AccuracyPoint, AccuracySeries, CalibrationFigure, CalibrationSeries,
+    ScatterFigure, ScatterPoint,
 };
 use foretell::Scale;
-use foretell::evaluate::{Evaluation, Outcome};
+use foretell::evaluate::{Evaluation, TestOutcome};
 use foretell::statistics::mean;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const WHISKER_INTERVAL: f64 = 0.9;
 const NOMINAL_COVERAGES: [f64; 11] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 
 /// The result of one predictor on one set of curves after one fraction of them, and the place of the measurement.
-pub(crate) struct Measured {
+pub(crate) struct PredictorEvaluation {
     /// The name of the set.
     pub(crate) curves: String,
     /// The name of the metric.
@@ -34,7 +34,7 @@ pub(crate) struct Measured {
 pub(crate) type AccuracyCell<'a> = (&'a str, &'a str, AccuracyPoint);
 
 /// R² against the fraction observed: one panel per set, one line per predictor, bands of one standard error.
-pub(crate) fn accuracy(cells: &[AccuracyCell<'_>], subtitle: String) -> Accuracy {
+pub(crate) fn accuracy(cells: &[AccuracyCell<'_>], subtitle: String) -> AccuracyFigure {
     let series = |curves: &str, predictor: &str| {
         let here = cells.iter().filter(|cell| cell.0 == curves && cell.1 == predictor);
         let mut points: Vec<AccuracyPoint> = here.map(|cell| cell.2).collect();
@@ -49,14 +49,14 @@ pub(crate) fn accuracy(cells: &[AccuracyCell<'_>], subtitle: String) -> Accuracy
         }
     };
     let sets = distinct(cells.iter().map(|cell| cell.0));
-    Accuracy {
+    AccuracyFigure {
         title: "forecast accuracy against the fraction observed".to_owned(),
         subtitle,
         panels: sets.into_iter().map(panel).collect(),
     }
 }
 
-impl Measured {
+impl PredictorEvaluation {
     /// The point in the figure of accuracy.
     pub(crate) fn accuracy(&self) -> AccuracyCell<'_> {
         let (r2_mean, r2_stderr) = self.result.r2_summary();
@@ -66,11 +66,11 @@ impl Measured {
 }
 
 /// The median forecasts of the first split against the truth, with their 90 % intervals, in the metric's unit.
-pub(crate) fn scatter(measured: &Measured) -> Scatter {
+pub(crate) fn scatter(measured: &PredictorEvaluation) -> ScatterFigure {
     let first = measured.result.outcomes.iter().filter(|outcome| outcome.repeat == 0);
     let (r2, _) = measured.result.r2_summary();
     let of = if measured.result.history.scale() == Scale::Log { " of the logarithm" } else { "" };
-    Scatter {
+    ScatterFigure {
         title: format!("{}: forecast against truth by {}", measured.curves, measured.predictor),
         subtitle: format!(
             "{:.0} % of each curve observed (τ = {}); the first of {} splits, mean R²{of} over them {r2:.3}",
@@ -85,7 +85,7 @@ pub(crate) fn scatter(measured: &Measured) -> Scatter {
 }
 
 /// An outcome of the first split.
-fn scatter_point(result: &Evaluation, outcome: &Outcome) -> ScatterPoint {
+fn scatter_point(result: &Evaluation, outcome: &TestOutcome) -> ScatterPoint {
     let history = &result.history;
     let quantile = |p: f64| history.possible_value(outcome.forecast.quantile(p), outcome.now);
     let (a, b) = (quantile((1.0 - WHISKER_INTERVAL) / 2.0), quantile((1.0 + WHISKER_INTERVAL) / 2.0));
@@ -93,15 +93,16 @@ fn scatter_point(result: &Evaluation, outcome: &Outcome) -> ScatterPoint {
 }
 
 /// How often each predictor's intervals hold the truth, averaged over sets and fractions.
-pub(crate) fn calibration(measured: &[Measured], subtitle: String) -> Calibration {
+pub(crate) fn calibration(measured: &[PredictorEvaluation], subtitle: String) -> CalibrationFigure {
     let series = |predictor: &str| {
-        let of: Vec<&Measured> = measured.iter().filter(|m| m.predictor == predictor).collect();
-        let point =
-            |level: f64| (level, mean(&of.iter().map(|m| m.result.coverage(level)).collect::<Vec<_>>()));
+        let of: Vec<&PredictorEvaluation> = measured.iter().filter(|m| m.predictor == predictor).collect();
+        let point = |level: f64| {
+            (level, mean(&of.iter().map(|m| m.result.interval_coverage(level)).collect::<Vec<_>>()))
+        };
         CalibrationSeries { predictor: predictor.to_owned(), points: NOMINAL_COVERAGES.map(point).to_vec() }
     };
     let predictors = distinct(measured.iter().map(|m| m.predictor.as_str()));
-    Calibration {
+    CalibrationFigure {
         title: "how often do the forecast intervals contain the truth?".to_owned(),
         subtitle,
         series: predictors.into_iter().map(series).collect(),
@@ -124,11 +125,11 @@ pub(crate) fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretell::evaluate::{Cut, EvaluationOptions, evaluate, folds, splits};
+    use foretell::evaluate::{CutPoint, EvaluationOptions, draw_splits, evaluate_predictor, make_folds};
     use foretell::{Configuration, Curve, Direction, History, HistoryOptions, LastValue, Predictor, Run};
     use std::sync::Arc;
 
-    fn measured(curves: &str, observed: f64, tau: usize) -> Measured {
+    fn measured(curves: &str, observed: f64, tau: usize) -> PredictorEvaluation {
         let direction = Direction::Minimize;
         let run = |i: i32| {
             let end = 1.0 + f64::from(i) / 10.0;
@@ -139,23 +140,23 @@ mod tests {
         let laid = HistoryOptions::default();
         let history = History::new(&runs, &laid).expect("the runs are finished");
         let options = EvaluationOptions { train: 8, repeats: 3, seed: 0 };
-        let splits = splits(&history, &(0..20).collect::<Vec<_>>(), &options).expect("enough runs");
-        let folds = folds(&runs, &laid, &splits).expect("each split makes a history");
+        let splits = draw_splits(&history, &(0..20).collect::<Vec<_>>(), &options).expect("enough runs");
+        let folds = make_folds(&runs, &laid, &splits).expect("each split makes a history");
         let last_value: Arc<dyn Predictor> = Arc::new(LastValue);
-        let cut = Cut { tau, step: tau as f64 };
-        Measured {
+        let cut = CutPoint { tau, step: tau as f64 };
+        PredictorEvaluation {
             curves: curves.to_owned(),
             metric: "loss".to_owned(),
             predictor: "last-value".to_owned(),
             observed,
-            result: evaluate(&folds, &last_value, cut).expect("last-value fits anything"),
+            result: evaluate_predictor(&folds, &last_value, cut).expect("last-value fits anything"),
         }
     }
 
     #[test]
     fn accuracy_has_a_panel_a_set_and_points_by_rising_fraction() {
         let all = [measured("b", 0.75, 3), measured("a", 0.5, 2), measured("b", 0.25, 1)];
-        let figure = accuracy(&all.each_ref().map(Measured::accuracy), String::new());
+        let figure = accuracy(&all.each_ref().map(PredictorEvaluation::accuracy), String::new());
         assert_eq!(figure.panels.iter().map(|p| p.curves.as_str()).collect::<Vec<_>>(), ["b", "a"]);
         let points = &figure.panels[0].series[0].points;
         assert_eq!(points.iter().map(|p| p.observed).collect::<Vec<_>>(), [0.25, 0.75]);

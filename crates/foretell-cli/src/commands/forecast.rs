@@ -2,17 +2,17 @@
 
 use crate::catalogue::catalogue;
 use crate::curves::{CurveFlags, last_step, not_laid};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::{
-    Format, metric_difference, metric_value, note, print, print_json, table, with_deviation,
+    OutputFormat, metric_difference, metric_value, note, print, print_json, table, with_deviation,
 };
 use crate::plot;
 use crate::scheduling::measure_name;
 use foretell::{
     Configuration, Direction, Forecast, ForecastError, Forecaster, History, PredictorOptions, Run, RunScore,
-    Standing, StopCriterion, Value,
+    RunStanding, StopCriterion, Value,
 };
-use foretell_logs::Recorded;
+use foretell_logs::RecordedSet;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -34,13 +34,13 @@ pub(crate) struct ForecastArguments {
     seed: u64,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: OutputFormat,
     /// Write a fan chart per unfinished run (.svg or .png).
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
     #[arg(long, value_name = "SIZE")]
-    plot_size: Option<plot::Size>,
+    plot_size: Option<plot::FigureSize>,
     #[command(flatten)]
     reading: CurveFlags,
 }
@@ -53,13 +53,13 @@ struct ForecastDocument {
     target_step: f64,
     score: RunScore,
     best: f64,
-    rows: Vec<Row>,
+    rows: Vec<ForecastRow>,
     #[serde(skip)]
     direction: Direction,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct ForecastRow {
     run: String,
     step: Option<f64>,
     value: Option<f64>,
@@ -85,14 +85,14 @@ struct Row {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &ForecastArguments) -> Outcome {
-    plot::Size::apply(arguments.plot_size);
+pub(crate) fn run(arguments: &ForecastArguments) -> CommandResult {
+    plot::FigureSize::apply(arguments.plot_size);
     if let Some(path) = &arguments.plot {
         plot::check_place(path, None).map_err(Failure::input)?;
     }
     let options = PredictorOptions { seed: arguments.seed, ..PredictorOptions::default() };
     let chosen =
-        catalogue().predictors().predictor(&arguments.predictor, &options).map_err(Failure::input)?;
+        catalogue().predictors().make_predictor(&arguments.predictor, &options).map_err(Failure::input)?;
     let recorded = arguments.reading.read(&arguments.history)?;
     let running = arguments.reading.read_running(&arguments.running, &recorded)?;
     arguments.reading.check_scale(&recorded, &arguments.history)?;
@@ -107,7 +107,7 @@ pub(crate) fn run(arguments: &ForecastArguments) -> Outcome {
     let finals = (0..history.len()).filter_map(|i| history.final_score(i));
     let best =
         StopCriterion::default().incumbent(finals).ok_or_else(|| no_finished_run(&arguments.history))?;
-    let constants = recorded.constants();
+    let constants = recorded.constant_columns();
     let document = ForecastDocument {
         schema: "foretell.forecast/1",
         history: recorded.name.clone(),
@@ -120,8 +120,8 @@ pub(crate) fn run(arguments: &ForecastArguments) -> Outcome {
     };
     say_extrapolated(&document.rows, &running);
     match arguments.format {
-        Format::Json => print_json(&document)?,
-        Format::Table => print(&as_table(&document))?,
+        OutputFormat::Json => print_json(&document)?,
+        OutputFormat::Table => print(&as_table(&document))?,
     }
     if let Some(failure) = no_forecast_at_all(&document.rows) {
         return Err(Failure::midway(format!(
@@ -137,7 +137,7 @@ pub(crate) fn run(arguments: &ForecastArguments) -> Outcome {
 }
 
 /// Notes the running runs that need no forecast, and those whose points lie between those of the completed ones.
-fn say_running(running: &Recorded, history: &History) {
+fn say_running(running: &RecordedSet, history: &History) {
     let target = last_step(history);
     let (all, name) = (running.runs.len(), &running.name);
     let there = running.runs.iter().filter(|run| history.end_of(&run.curve).is_some()).count();
@@ -157,8 +157,8 @@ fn say_running(running: &Recorded, history: &History) {
 }
 
 /// Notes the columns that the completed runs contain and the running ones lack.
-fn say_columns(running: &Recorded, finished: &Recorded) {
-    let names = |recorded: &Recorded| -> BTreeSet<String> {
+fn say_columns(running: &RecordedSet, finished: &RecordedSet) {
+    let names = |recorded: &RecordedSet| -> BTreeSet<String> {
         recorded.runs.iter().flat_map(|run| run.configuration.keys().cloned()).collect()
     };
     let (here, there) = (names(running), names(finished));
@@ -180,15 +180,15 @@ fn recorded_value(runs: &[Run], history: &History, score: f64) -> f64 {
     let run = (0..history.len()).find(made_it).map(|i| &runs[i]);
     let recorded = run
         .zip(target)
-        .and_then(|(run, target)| history.run_score().curve(&run.curve).interpolate_at(target));
+        .and_then(|(run, target)| history.run_score().score_curve(&run.curve).interpolate_at(target));
     // a diverged run counts with the lowest score, which no value of its curve made
-    let recorded = recorded.filter(|_| score > history.lowest());
-    recorded.map_or(history.value(score), |score| history.direction().value(score))
+    let recorded = recorded.filter(|_| score > history.lowest_score());
+    recorded.map_or(history.to_value(score), |score| history.direction().to_value(score))
 }
 
 /// Notes the runs that lie far from all runs learned from.
-fn say_extrapolated(rows: &[Row], running: &Recorded) {
-    let far: Vec<&Row> = rows.iter().filter(|row| !row.extrapolated.is_empty()).collect();
+fn say_extrapolated(rows: &[ForecastRow], running: &RecordedSet) {
+    let far: Vec<&ForecastRow> = rows.iter().filter(|row| !row.extrapolated.is_empty()).collect();
     if let Some(first) = far.first() {
         note(&format!(
             "{}: {} of {} runs are extrapolated, because their settings are far from those of the completed ones: `{}` has {}{}",
@@ -203,19 +203,19 @@ fn say_extrapolated(rows: &[Row], running: &Recorded) {
 }
 
 /// Why no run that needed a forecast got one, if that is so.
-fn no_forecast_at_all(rows: &[Row]) -> Option<&str> {
+fn no_forecast_at_all(rows: &[ForecastRow]) -> Option<&str> {
     let first = rows.iter().find_map(|row| row.failure.as_deref())?;
     rows.iter().all(|row| row.distribution.is_none() || row.recorded).then_some(first)
 }
 
 /// Settings of `run` that lie far from those of the completed runs, among those that vary and those that they all share.
-fn extrapolated(forecaster: &Forecaster, run: &Run, constants: &Configuration) -> Vec<String> {
+fn extrapolated_settings(forecaster: &Forecaster, run: &Run, constants: &Configuration) -> Vec<String> {
     let shared = constants.iter().filter_map(|(name, value)| {
         let own = run.configuration.get(name).filter(|own| **own != Value::Missing && *own != value)?;
         let all = if *value == Value::Missing { "none".to_owned() } else { value.to_string() };
         Some(format!("{name} = {own}, where all completed runs have {all}"))
     });
-    forecaster.beyond(&run.configuration).into_iter().chain(shared).collect()
+    forecaster.describe_far_values(&run.configuration).into_iter().chain(shared).collect()
 }
 
 fn no_finished_run(path: &Path) -> Failure {
@@ -225,7 +225,7 @@ fn no_finished_run(path: &Path) -> Failure {
     ))
 }
 
-fn row(forecaster: &Forecaster, run: &Run, best: f64, constants: &Configuration) -> Row {
+fn row(forecaster: &Forecaster, run: &Run, best: f64, constants: &Configuration) -> ForecastRow {
     let history = forecaster.history();
     let now = current_score(history, run);
     let value = |score: f64| possible(history, score, now);
@@ -250,10 +250,10 @@ fn row(forecaster: &Forecaster, run: &Run, best: f64, constants: &Configuration)
         // halved before the difference, because the difference of two values near the largest number would be infinite
         (value(f.quantile(0.841_344_746)) / 2.0 - value(f.quantile(0.158_655_254)) / 2.0).abs()
     };
-    Row {
+    ForecastRow {
         run: run.id.clone(),
-        step: run.curve.last().map(|(step, _)| step),
-        value: run.curve.last().map(|(_, score)| history.direction().value(score)),
+        step: run.curve.last_point().map(|(step, _)| step),
+        value: run.curve.last_point().map(|(_, score)| history.direction().to_value(score)),
         forecast: forecast.as_ref().map(|f| recorded.unwrap_or_else(|| value(f.mean))),
         sd: forecast.as_ref().map(|f| if recorded.is_some() { 0.0 } else { sd(f) }),
         interval_90: forecast.as_ref().map(interval),
@@ -263,7 +263,7 @@ fn row(forecaster: &Forecaster, run: &Run, best: f64, constants: &Configuration)
         lost_probability: forecast.as_ref().map(|f| forecaster.lost_probability(f)),
         recorded: recorded.is_some(),
         extrapolated: if forecast.is_some() && recorded.is_none() {
-            extrapolated(forecaster, run, constants)
+            extrapolated_settings(forecaster, run, constants)
         } else {
             Vec::new()
         },
@@ -275,15 +275,15 @@ fn row(forecaster: &Forecaster, run: &Run, best: f64, constants: &Configuration)
 
 /// The problem that keeps `run` from the target, if there is one.
 fn problem(history: &History, run: &Run) -> Option<String> {
-    match history.standing(&run.curve) {
-        Standing::Running | Standing::Arrived => None,
-        Standing::Late { first } => Some(format!("starts at step {first}, after the target")),
-        Standing::Diverged { at } => Some(format!("diverged at step {at}")),
-        Standing::NoLogarithm { step, value } => {
+    match history.run_standing(&run.curve) {
+        RunStanding::Running | RunStanding::Arrived => None,
+        RunStanding::Late { first } => Some(format!("starts at step {first}, after the target")),
+        RunStanding::Diverged { at } => Some(format!("diverged at step {at}")),
+        RunStanding::NoLogarithm { step, value } => {
             Some(format!("{value} at step {step} has no logarithm. Add --linear-scale"))
         }
-        Standing::OutOfBounds { step, value } => {
-            let (low, high) = history.bounds();
+        RunStanding::OutOfBounds { step, value } => {
+            let (low, high) = history.metric_bounds();
             Some(format!(
                 "{value} at step {step} is not between {low} and {high}, unlike in all completed runs. Check its unit"
             ))
@@ -301,9 +301,9 @@ fn possible(history: &History, score: f64, now: f64) -> f64 {
     history.possible_value(score, now).clamp(f64::MIN, f64::MAX)
 }
 
-fn fans(history: &History, runs: &[Run], document: &ForecastDocument, metric: &str) -> plot::Fan {
+fn fans(history: &History, runs: &[Run], document: &ForecastDocument, metric: &str) -> plot::FanFigure {
     let (direction, target, rows) = (history.direction(), document.target_step, &document.rows);
-    let fan = |(run, row): (&Run, &Row)| {
+    let fan = |(run, row): (&Run, &ForecastRow)| {
         let forecast = row.distribution.as_ref()?;
         let now = current_score(history, run);
         let value = |score: f64| possible(history, score, now);
@@ -312,12 +312,12 @@ fn fans(history: &History, runs: &[Run], document: &ForecastDocument, metric: &s
             let (a, b) = (value(forecast.quantile(tail)), value(forecast.quantile(1.0 - tail)));
             (level, a.min(b), a.max(b))
         };
-        let curve = history.run_score().curve(&run.curve);
+        let curve = history.run_score().score_curve(&run.curve);
         let scores = curve.steps().iter().zip(curve.scores());
         let recorded = row.forecast.filter(|_| row.recorded);
         Some(plot::FanRun {
             name: run.id.clone(),
-            points: scores.map(|(&step, &score)| (step, direction.value(score))).collect(),
+            points: scores.map(|(&step, &score)| (step, direction.to_value(score))).collect(),
             median: recorded.unwrap_or_else(|| value(forecast.quantile(0.5))),
             intervals: if recorded.is_some() { Vec::new() } else { [0.5, 0.8, 0.95].map(band).to_vec() },
             chance: row.probability_to_beat_best,
@@ -327,7 +327,7 @@ fn fans(history: &History, runs: &[Run], document: &ForecastDocument, metric: &s
     let missing = runs.len() - drawn.len();
     let not_drawn =
         if missing > 0 { format!("; without a forecast, and not drawn: {missing}") } else { String::new() };
-    plot::Fan {
+    plot::FanFigure {
         title: "where the unfinished runs will end".to_owned(),
         subtitle: format!("forecast of {metric} at step {target}, bands of 50, 80 and 95 %{not_drawn}"),
         metric: metric.to_owned(),
@@ -341,7 +341,7 @@ fn fans(history: &History, runs: &[Run], document: &ForecastDocument, metric: &s
 
 fn as_table(document: &ForecastDocument) -> String {
     let number = |value: Option<f64>| value.map_or("–".to_owned(), metric_value);
-    let forecast = |row: &Row| match (row.forecast.filter(|_| row.recorded), &row.problem) {
+    let forecast = |row: &ForecastRow| match (row.forecast.filter(|_| row.recorded), &row.problem) {
         (Some(end), None) => format!("{} (recorded)", metric_value(end)),
         (Some(end), Some(problem)) => format!("{} ({problem})", metric_value(end)),
         (None, Some(problem)) => problem.clone(),
@@ -350,7 +350,7 @@ fn as_table(document: &ForecastDocument) -> String {
             with_deviation(mean, sd)
         }
     };
-    let interval = |row: &Row| {
+    let interval = |row: &ForecastRow| {
         let Some((low, high)) = row.interval_90.filter(|_| !row.recorded) else { return String::new() };
         let size = low.abs().max(high.abs());
         let (low, high) = (metric_difference(low, size, 4), metric_difference(high, size, 4));
@@ -360,7 +360,7 @@ fn as_table(document: &ForecastDocument) -> String {
             (true, Direction::Maximize) => format!("{low} or worse … {high}"),
         }
     };
-    let cells = |row: &Row| {
+    let cells = |row: &ForecastRow| {
         vec![
             row.run.clone(),
             row.step.map_or("–".to_owned(), |step| step.to_string()),

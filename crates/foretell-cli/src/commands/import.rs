@@ -2,13 +2,13 @@
 //! `search --learn-from` read.
 
 use crate::curves::{CurveFlags, tool};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::ask;
 use crate::output::{metric_value, note, print, print_json, table};
 use crate::printed_logs;
 use foretell::{Direction, Metric, Run};
-use foretell_logs::{Format, ImportManifest, NoteTopic, Recorded, Survey};
-use foretell_run::Draft;
+use foretell_logs::{ImportManifest, LogFormat, LogSurvey, NoteTopic, RecordedSet};
+use foretell_run::DraftFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub(crate) struct ImportArguments {
     list: bool,
     /// Tool that wrote the logs, as `--log-format` (default: detected from their content).
     #[arg(long, value_name = "TOOL", value_parser = tool, conflicts_with = "log_format")]
-    format: Option<Format>,
+    format: Option<LogFormat>,
     /// Print the list as JSON (with `--list`).
     #[arg(long, requires = "list")]
     json: bool,
@@ -52,7 +52,7 @@ impl ImportArguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &ImportArguments) -> Outcome {
+pub(crate) fn run(arguments: &ImportArguments) -> CommandResult {
     if arguments.list {
         return list(arguments);
     }
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Outcome {
         return Err(Failure::input("the files contain no runs"));
     }
     let failed = |error| Failure::midway(format!("{}: {error}", out.display()));
-    let mut writer = Draft::of_output(out).map_err(failed)?;
+    let mut writer = DraftFile::for_output(out).map_err(failed)?;
     match &read {
         ImportedRuns::Recorded(recorded, _) => foretell_logs::write_recorded(&mut writer, recorded),
         ImportedRuns::Printed(runs, metric) => foretell_logs::write_json_lines(&mut writer, runs, metric),
@@ -107,7 +107,7 @@ fn before(arguments: &ImportArguments) -> Result<Option<(ImportManifest, &Path)>
 /// The result of reading.
 enum ImportedRuns {
     /// Curve files or the logs of tools.
-    Recorded(Box<Recorded>, Option<ImportManifest>),
+    Recorded(Box<RecordedSet>, Option<ImportManifest>),
     /// The output of trainings, or several tables.
     Printed(Vec<Run>, Metric),
 }
@@ -128,7 +128,7 @@ impl ImportedRuns {
     }
 
     /// The first line: the content of the logs of tools, and the parts left out.
-    fn found(&self) -> Option<String> {
+    fn found_line(&self) -> Option<String> {
         let Self::Recorded(recorded, _) = self else { return None };
         let found =
             recorded.notes.iter().find(|note| note.topic == NoteTopic::Found).map(|note| note.text.clone());
@@ -152,7 +152,7 @@ fn read_files(arguments: &ImportArguments) -> Result<ImportedRuns, Failure> {
         let (recorded, manifest) = flags.read_logs(&arguments.files, before)?;
         return Ok(ImportedRuns::Recorded(Box::new(recorded), Some(manifest)));
     }
-    let asked = arguments.curves.asked();
+    let asked = arguments.curves.asked_metric();
     let logs = |files: &[PathBuf]| {
         printed_logs::runs(files, &asked).map(|(runs, metric)| ImportedRuns::Printed(runs, metric))
     };
@@ -171,7 +171,7 @@ fn read_files(arguments: &ImportArguments) -> Result<ImportedRuns, Failure> {
 
 fn are_all_tables(files: &[PathBuf]) -> Result<bool, Failure> {
     for file in files {
-        if !foretell_logs::is_table(file).map_err(Failure::input)? {
+        if !foretell_logs::is_table_file(file).map_err(Failure::input)? {
             return Ok(false);
         }
     }
@@ -210,7 +210,7 @@ fn read_tables(flags: &CurveFlags, files: &[PathBuf]) -> Result<ImportedRuns, Fa
 }
 
 /// Lists the content of the files.
-fn list(arguments: &ImportArguments) -> Outcome {
+fn list(arguments: &ImportArguments) -> CommandResult {
     let flags = arguments.reading();
     if !flags.are_logs(&arguments.files)? {
         let [file] = &arguments.files[..] else {
@@ -232,7 +232,7 @@ fn list(arguments: &ImportArguments) -> Outcome {
 }
 
 /// The metric that somebody at a terminal chooses from the list; `None` if there is no choice.
-fn choose_metric(survey: &Survey) -> Result<Option<String>, Failure> {
+fn choose_metric(survey: &LogSurvey) -> Result<Option<String>, Failure> {
     if survey.metrics.len() < 2 {
         return Ok(None);
     }
@@ -254,7 +254,7 @@ fn choose_metric(survey: &Survey) -> Result<Option<String>, Failure> {
 const MAX_NAMED_PER_REASON: usize = 2;
 
 /// The files and runs left out, the first few for each reason.
-fn left_out(survey: &Survey) -> Vec<String> {
+fn left_out(survey: &LogSurvey) -> Vec<String> {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for left in &survey.left_out {
         by_reason.entry(&left.why).or_default().push(&left.what);
@@ -269,7 +269,7 @@ fn left_out(survey: &Survey) -> Vec<String> {
 }
 
 /// The content of the logs of tools, as text.
-fn survey_text(survey: &Survey) -> String {
+fn survey_text(survey: &LogSurvey) -> String {
     let metrics: Vec<Vec<String>> = survey
         .metrics
         .iter()
@@ -277,7 +277,7 @@ fn survey_text(survey: &Survey) -> String {
             let range = metric.range.map_or("–".to_owned(), |(low, high)| {
                 format!("{} … {}", metric_value(low), metric_value(high))
             });
-            let better = metric.direction.map_or("not known", Direction::better);
+            let better = metric.direction.map_or("not known", Direction::better_word);
             let lost = if metric.not_finite > 0 { metric.not_finite.to_string() } else { String::new() };
             let cells = [metric.runs.to_string(), metric.values.to_string(), range, better.to_owned(), lost];
             std::iter::once(metric.name.clone()).chain(cells).collect()
@@ -293,7 +293,7 @@ fn survey_text(survey: &Survey) -> String {
         lines.push(format!("without --metric: {}", metric.name));
     }
     lines.extend(left_out(survey));
-    lines.extend(survey.damaged().into_iter().map(|text| format!("damaged: {text}")));
+    lines.extend(survey.damaged_files().into_iter().map(|text| format!("damaged: {text}")));
     lines.join("\n")
 }
 
@@ -314,12 +314,12 @@ fn what(read: &ImportedRuns) -> String {
     let points: usize = runs.iter().map(|run| run.curve.len()).sum();
     let names: BTreeSet<&String> = runs.iter().flat_map(|run| run.configuration.keys()).collect();
     let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
-    let found = read.found().map_or(String::new(), |found| format!("{found}\n"));
+    let found = read.found_line().map_or(String::new(), |found| format!("{found}\n"));
     format!(
         "{found}{} runs with {points} values of {} ({} is better){}",
         runs.len(),
         metric.name,
-        metric.direction.better(),
+        metric.direction.better_word(),
         if names.is_empty() { String::new() } else { format!(" and settings {}", names.join(", ")) },
     )
 }

@@ -1,12 +1,12 @@
 //! `foretell worker --manifest kubernetes`: workers as a Job, with a Secret for the token and a Service for the search.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::print;
 use clap::ValueEnum;
 
 /// The platform of the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
+pub(crate) enum ManifestKind {
     /// A Secret, a Service and a Job.
     Kubernetes,
 }
@@ -18,13 +18,13 @@ const TOKEN_PLACEHOLDER: &str = "PUT-THE-TOKEN-HERE";
 
 /// Prints the manifest of `workers` workers of the study at `address`, in containers of `image`.
 pub(crate) fn print_manifest(
-    kind: Kind,
+    kind: ManifestKind,
     address: &str,
     study: Option<&str>,
     image: Option<&str>,
     workers: u16,
-) -> Outcome {
-    let Kind::Kubernetes = kind;
+) -> CommandResult {
+    let ManifestKind::Kubernetes = kind;
     let image = image.ok_or_else(|| {
         Failure::input(
             "--manifest kubernetes requires --image IMAGE, an image that contains Foretell and the command",

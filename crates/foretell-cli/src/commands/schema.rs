@@ -1,7 +1,7 @@
 //! `foretell study_schema`: the JSON Schema of study files, made of the flags that they stand for.
 
 use crate::commands::search;
-use crate::failure::Outcome;
+use crate::failure::CommandResult;
 use crate::output::print_json;
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Args, Command};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use std::any::TypeId;
 
 /// Prints the schema.
-pub(crate) fn run() -> Outcome {
+pub(crate) fn run() -> CommandResult {
     print_json(&study_schema())
 }
 

@@ -2,11 +2,11 @@
 
 use super::search::duration;
 use crate::catalogue::catalogue;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::interrupt::{Interrupt, no_thread};
 use crate::output::note;
-use foretell_run::{EventStore, HostDoor, ServerAccess, log_path, supervised};
-use foretell_serve::{Options, ServeError, Server};
+use foretell_run::{EventStore, HostDoor, ServerAccess, log_path, spawn_supervised};
+use foretell_serve::{ServeError, ServeOptions, Server};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ fn failure(error: ServeError) -> Failure {
 }
 
 /// Serves until it is ended.
-pub(crate) fn serve(arguments: &ServeArguments) -> Outcome {
+pub(crate) fn serve(arguments: &ServeArguments) -> CommandResult {
     let ServeArguments { folder, address, token, lease } = arguments;
     if !folder.is_dir() {
         return Err(Failure::input(format!(
@@ -59,10 +59,11 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Outcome {
             folder.display()
         )));
     }
-    let usual = Options::new(folder, *address);
+    let usual = ServeOptions::new(folder, *address);
     let is_made = token.is_none() && !address.ip().is_loopback();
     let token = if is_made { self::token(address, true, folder)? } else { token.clone() };
-    let options = Options { token: token.clone(), lease: *lease, catalogue: catalogue().clone(), ..usual };
+    let options =
+        ServeOptions { token: token.clone(), lease: *lease, catalogue: catalogue().clone(), ..usual };
     let server = Server::bind(options).map_err(failure)?;
     if is_made {
         let access = ServerAccess { addresses: vec![server.address().to_string()], token, file: None };
@@ -73,7 +74,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Outcome {
 }
 
 /// The parts of a search that its server needs.
-pub(crate) struct Served {
+pub(crate) struct ServedSearch {
     /// The token that readers and workers must know.
     pub(crate) token: Option<String>,
     /// The way to the search's driver.
@@ -121,15 +122,20 @@ fn browser_address(server: &Server, folder: &Path) -> String {
 pub(crate) fn beside(
     directory: &Path,
     address: SocketAddr,
-    served: Served,
+    served: ServedSearch,
     interrupt: &Interrupt,
 ) -> Result<SocketAddr, Failure> {
-    let Served { token, door, workers } = served;
-    let usual = Options::new(directory, address);
+    let ServedSearch { token, door, workers } = served;
+    let usual = ServeOptions::new(directory, address);
     let limits = usual.limits.for_workers(workers);
-    let server =
-        Server::bind(Options { token, limits, door: Some(door), catalogue: catalogue().clone(), ..usual })
-            .map_err(failure)?;
+    let server = Server::bind(ServeOptions {
+        token,
+        limits,
+        door: Some(door),
+        catalogue: catalogue().clone(),
+        ..usual
+    })
+    .map_err(failure)?;
     note(&format!("live in the browser: {}", browser_address(&server, directory)));
     let address = server.address();
     let serve = move || {
@@ -143,12 +149,12 @@ pub(crate) fn beside(
             "the server of the study panicked: {why}. This is a bug: please report it"
         )));
     };
-    supervised("page", serve, died).map_err(no_thread)?;
+    spawn_supervised("page", serve, died).map_err(no_thread)?;
     Ok(address)
 }
 
 /// Writes the page of a study as one file.
-pub(crate) fn report(arguments: &ReportArguments) -> Outcome {
+pub(crate) fn report(arguments: &ReportArguments) -> CommandResult {
     let stored = foretell_run::StoredStudy::read(&arguments.study, catalogue())?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.study.join("report.html"));
     let folder = std::path::absolute(&stored.directory).map_err(Failure::midway)?;

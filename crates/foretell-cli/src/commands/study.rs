@@ -13,30 +13,30 @@ mod reread;
 mod retry;
 mod table;
 
-use super::search::again::{self, Again, no_trial};
+use super::search::again::{self, RetrainRequest, no_trial};
 use crate::catalogue::{catalogue, epsilon_stages};
 use crate::examples;
-use crate::failure::{Failure, Outcome};
-use crate::output::{Format, metric_value, print, print_json, table};
-use crate::plot::{self, Size};
+use crate::failure::{CommandResult, Failure};
+use crate::output::{OutputFormat, metric_value, print, print_json, table};
+use crate::plot::{self, FigureSize};
 use crate::view::picture::{self, FigureKind};
 use crate::view::report;
 use crate::view::rows::until_text;
 use foretell::Direction;
 use foretell_run::{StoredStudy, Usage};
-use foretell_search::{Decision, EarlierTrial, Record, Reports, Trial, TrialState};
+use foretell_search::{Decision, EarlierTrial, Record, ReportColumns, Trial, TrialState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use table::TableFormat;
 
-const SCHEMA: &str = "foretell.study/1";
+const STUDY_SCHEMA: &str = "foretell.study/1";
 
 /// The arguments of `foretell study`.
 #[derive(clap::Args)]
 pub(crate) struct StudyArguments {
     #[command(subcommand)]
-    action: Action,
+    action: StudyAction,
 }
 
 /// Output format.
@@ -44,7 +44,7 @@ pub(crate) struct StudyArguments {
 struct FormatFlags {
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: OutputFormat,
     /// Print JSON, like --format json.
     #[arg(long, conflicts_with = "format")]
     json: bool,
@@ -52,13 +52,13 @@ struct FormatFlags {
 
 impl FormatFlags {
     /// The format that was asked for.
-    fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
+    fn format(&self) -> OutputFormat {
+        if self.json { OutputFormat::Json } else { self.format }
     }
 }
 
 #[derive(clap::Subcommand)]
-enum Action {
+enum StudyAction {
     /// List the studies in a folder.
     #[command(after_help = examples::LS_EXAMPLES)]
     Ls {
@@ -67,7 +67,7 @@ enum Action {
         folder: PathBuf,
         /// Sort order.
         #[arg(long, value_enum, default_value_t)]
-        sort: list::Order,
+        sort: list::SortOrder,
         #[command(flatten)]
         form: FormatFlags,
     },
@@ -84,7 +84,7 @@ enum Action {
         form: FormatFlags,
     },
     /// Try these configurations next, also while the study runs.
-    #[command(after_help = examples::ENQUEUE)]
+    #[command(after_help = examples::ENQUEUE_EXAMPLES)]
     Enqueue {
         /// Folder of the study.
         study: PathBuf,
@@ -119,7 +119,7 @@ enum Action {
         json: bool,
     },
     /// Show the Pareto front of a study with several objectives.
-    #[command(after_help = examples::FRONT)]
+    #[command(after_help = examples::FRONT_EXAMPLES)]
     Front {
         /// Folder of the study.
         study: PathBuf,
@@ -131,10 +131,10 @@ enum Action {
         plot: Option<PathBuf>,
         /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
         #[arg(long, value_name = "SIZE")]
-        plot_size: Option<Size>,
+        plot_size: Option<FigureSize>,
     },
     /// Train the best trial again, longer or with other seeds.
-    #[command(after_help = examples::RUN)]
+    #[command(after_help = examples::RUN_EXAMPLES)]
     Run {
         /// Folder of the study.
         study: PathBuf,
@@ -192,7 +192,7 @@ enum Action {
         out: Option<PathBuf>,
         /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
         #[arg(long, value_name = "SIZE")]
-        plot_size: Option<Size>,
+        plot_size: Option<FigureSize>,
         /// Also plot this metric below, for example loss. Can be repeated.
         #[arg(long, value_name = "METRIC")]
         watch: Vec<String>,
@@ -207,7 +207,7 @@ enum Action {
         yes: bool,
     },
     /// Retry failed trials, after you fixed the cause.
-    #[command(after_help = examples::RETRY)]
+    #[command(after_help = examples::RETRY_EXAMPLES)]
     Retry {
         /// Folder of the study.
         study: PathBuf,
@@ -250,50 +250,50 @@ enum Action {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &StudyArguments) -> Outcome {
+pub(crate) fn run(arguments: &StudyArguments) -> CommandResult {
     match &arguments.action {
-        Action::Ls { folder, sort, form } => list::run(folder, *sort, form.format()),
-        Action::Compare { first, second, form } => compare::run(
+        StudyAction::Ls { folder, sort, form } => list::run(folder, *sort, form.format()),
+        StudyAction::Compare { first, second, form } => compare::run(
             &StoredStudy::read(first, catalogue())?,
             &StoredStudy::read(second, catalogue())?,
             form.format(),
         ),
-        Action::Enqueue { study, configurations, file } => {
+        StudyAction::Enqueue { study, configurations, file } => {
             enqueue::run(&StoredStudy::read(study, catalogue())?, configurations, file.as_deref())
         }
-        Action::Note { study, text } => {
+        StudyAction::Note { study, text } => {
             note_file::run(&StoredStudy::read(study, catalogue())?.directory, text)
         }
-        Action::Best { study, nth, format, json } => best::run(
+        StudyAction::Best { study, nth, format, json } => best::run(
             &StoredStudy::read(study, catalogue())?,
             usize::try_from(*nth).unwrap_or(usize::MAX),
             if *json { best::BestFormat::Json } else { *format },
         ),
-        Action::Front { study, format, plot, plot_size } => {
-            Size::apply(*plot_size);
+        StudyAction::Front { study, format, plot, plot_size } => {
+            FigureSize::apply(*plot_size);
             front::run(&StoredStudy::read(study, catalogue())?, *format, plot.as_deref())
         }
-        Action::Run { study, trial, epochs, seeds, form } => {
+        StudyAction::Run { study, trial, epochs, seeds, form } => {
             let stored = StoredStudy::read(study, catalogue())?;
             let trial = trial.or_else(|| stored.study.best().map(|best| best.trial)).ok_or_else(|| {
                 Failure::midway(
                     "no trial was completed, so there is no best one yet. Choose a trial with --trial",
                 )
             })?;
-            again::run(&stored, &Again { trial, epochs: *epochs, seeds: *seeds }, form.format())
+            again::run(&stored, &RetrainRequest { trial, epochs: *epochs, seeds: *seeds }, form.format())
         }
-        Action::Show { study, trial: None, top, all, form } => {
+        StudyAction::Show { study, trial: None, top, all, form } => {
             show(&StoredStudy::read(study, catalogue())?, *top, *all, form.format())
         }
-        Action::Show { study, trial: Some(trial), form, .. } => {
+        StudyAction::Show { study, trial: Some(trial), form, .. } => {
             show_trial(&StoredStudy::read(study, catalogue())?, *trial, form.format())
         }
-        Action::Plot { study, out, plot_size, watch } => {
-            Size::apply(*plot_size);
+        StudyAction::Plot { study, out, plot_size, watch } => {
+            FigureSize::apply(*plot_size);
             draw(&StoredStudy::read(study, catalogue())?, out.as_deref(), watch)
         }
-        Action::Retry { study, trials } => retry::run(&StoredStudy::read(study, catalogue())?, trials),
-        Action::Reread { study, metric, step, minimize, maximize, out } => {
+        StudyAction::Retry { study, trials } => retry::run(&StoredStudy::read(study, catalogue())?, trials),
+        StudyAction::Reread { study, metric, step, minimize, maximize, out } => {
             let direction = match (minimize, maximize) {
                 (true, _) => Some(Direction::Minimize),
                 (_, true) => Some(Direction::Maximize),
@@ -302,19 +302,19 @@ pub(crate) fn run(arguments: &StudyArguments) -> Outcome {
             let (step, out) = (step.as_deref(), out.as_deref());
             reread::run(
                 &StoredStudy::read(study, catalogue())?,
-                &reread::Wanted { metric, step, direction, out },
+                &reread::RereadRequest { metric, step, direction, out },
             )
         }
-        Action::Rm { study, yes } => remove::run(study, *yes),
-        Action::Export { study, trials, format, out } => {
+        StudyAction::Rm { study, yes } => remove::run(study, *yes),
+        StudyAction::Export { study, trials, format, out } => {
             export::run(&StoredStudy::read(study, catalogue())?, *trials, *format, out.as_deref())
         }
-        Action::Doctor { study, repair, form } => doctor::run(study, *repair, form.format()),
+        StudyAction::Doctor { study, repair, form } => doctor::run(study, *repair, form.format()),
     }
 }
 
 /// Draws the study.
-fn draw(stored: &StoredStudy, out: Option<&Path>, watch: &[String]) -> Outcome {
+fn draw(stored: &StoredStudy, out: Option<&Path>, watch: &[String]) -> CommandResult {
     let path = out.map_or_else(|| stored.directory.join("curves.svg"), Path::to_owned);
     if out.is_none() && path.is_symlink() {
         return Err(Failure::input(format!(
@@ -328,13 +328,13 @@ fn draw(stored: &StoredStudy, out: Option<&Path>, watch: &[String]) -> Outcome {
         true => FigureKind::Curves,
         false => FigureKind::QLearning,
     };
-    let watched = picture::watched(&stored.directory, watch)?;
+    let watched = picture::read_watched_curves(&stored.directory, watch)?;
     plot::save(&path, &picture::draw(&stored.study, &name, kind, watched)).map_err(Failure::midway)?;
     print(&format!("wrote the plot {}", path.display()))
 }
 
-fn show(stored: &StoredStudy, top: Option<usize>, all: bool, format: Format) -> Outcome {
-    let document = report::StudyDocument::new(SCHEMA, &stored.study, &stored.times, &stored.directory);
+fn show(stored: &StoredStudy, top: Option<usize>, all: bool, format: OutputFormat) -> CommandResult {
+    let document = report::StudyDocument::new(STUDY_SCHEMA, &stored.study, &stored.times, &stored.directory);
     let metrics = export::last_metrics(stored)?;
     let (document, table) = match top {
         None => (document, None),
@@ -344,9 +344,9 @@ fn show(stored: &StoredStudy, top: Option<usize>, all: bool, format: Format) -> 
         }
     };
     match (format, table) {
-        (Format::Json, _) => print_json(&document),
-        (Format::Table, Some(table)) => print(&table),
-        (Format::Table, None) => print(&report::text(&stored.study, &document, &metrics, all)),
+        (OutputFormat::Json, _) => print_json(&document),
+        (OutputFormat::Table, Some(table)) => print(&table),
+        (OutputFormat::Table, None) => print(&report::text(&stored.study, &document, &metrics, all)),
     }
 }
 
@@ -373,13 +373,13 @@ struct TrialDocument<'a> {
     decisions: Vec<Decision>,
 }
 
-fn show_trial(stored: &StoredStudy, number: u64, format: Format) -> Outcome {
+fn show_trial(stored: &StoredStudy, number: u64, format: OutputFormat) -> CommandResult {
     let trials = stored.study.trials();
     let Some(trial) = trials.get(number as usize) else {
         return Err(no_trial(stored, number));
     };
     let (mut decisions, mut steps, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    let mut reports = Reports::default();
+    let mut reports = ReportColumns::default();
     stored.for_each_record(|record| match record {
         Record::Decided(decision) if decision.trial == number => decisions.push(decision),
         Record::Reported { trial, step, value, .. } if trial == number => {
@@ -393,7 +393,7 @@ fn show_trial(stored: &StoredStudy, number: u64, format: Format) -> Outcome {
     let metrics = reports.metrics().filter(|(name, _)| *name != own);
     let metrics = metrics.map(|(name, values)| (name.to_owned(), values)).collect();
     let shown = TrialDocument {
-        schema: SCHEMA,
+        schema: STUDY_SCHEMA,
         trial: number,
         configuration: &trial.configuration,
         earlier: trial.earlier.as_ref(),
@@ -405,8 +405,8 @@ fn show_trial(stored: &StoredStudy, number: u64, format: Format) -> Outcome {
         decisions,
     };
     match format {
-        Format::Json => print_json(&shown),
-        Format::Table => print(&trial_text(stored, trial, &shown)),
+        OutputFormat::Json => print_json(&shown),
+        OutputFormat::Table => print(&trial_text(stored, trial, &shown)),
     }
 }
 
@@ -428,7 +428,7 @@ fn trial_text(stored: &StoredStudy, trial: &Trial, shown: &TrialDocument<'_>) ->
     let mut text = format!(
         "trial {}: {state}, after {} of {} epochs\n{why}{}",
         shown.trial,
-        trial.trained(),
+        trial.trained_epochs(),
         until_text(trial),
         settings.collect::<Vec<_>>().join("\n")
     );

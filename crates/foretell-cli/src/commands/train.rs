@@ -1,9 +1,9 @@
 //! `foretell train`: trains one built-in network by the trial protocol.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::{note, print};
-use foretell::{Configuration, FLOPS_KEY, LayerSequence, NETWORK, Value, WEIGHTS_KEY};
-use foretell_nn::{DataSpec, EpochReport, Material, RateSchedule, TrainSpec, train};
+use foretell::{Configuration, FLOPS_KEY, LayerSequence, NETWORK_KEY, Value, WEIGHTS_KEY};
+use foretell_nn::{DataKind, DataSpec, EpochReport, RateSchedule, TrainSpec, train_network};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -63,9 +63,9 @@ pub(crate) struct TrainArguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &TrainArguments) -> Outcome {
-    let _guard = foretell_run::parent_alive_guard();
-    let plan = foretell_nn::space(&arguments.space).map_err(Failure::input)?.plan();
+pub(crate) fn run(arguments: &TrainArguments) -> CommandResult {
+    let _guard = foretell_run::watch_parent();
+    let plan = foretell_nn::find_space(&arguments.space).map_err(Failure::input)?.plan();
     let data = arguments.data.as_deref().unwrap_or(plan.drawn);
     let data: DataSpec = data.parse().map_err(Failure::input)?;
     let spec = TrainSpec {
@@ -86,14 +86,17 @@ pub(crate) fn run(arguments: &TrainArguments) -> Outcome {
         ..TrainSpec::new(&LayerSequence(Vec::new()), data)
     };
     let mut broken = None;
-    let outcome =
-        train(&spec, &mut |report| match print(&report_line(report, plan.material, &spec.configuration)) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(failure) => {
-                broken = Some(failure);
-                ControlFlow::Break(())
-            }
-        });
+    let outcome = train_network(&spec, &mut |report| match print(&report_line(
+        report,
+        plan.material,
+        &spec.configuration,
+    )) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(failure) => {
+            broken = Some(failure);
+            ControlFlow::Break(())
+        }
+    });
     if let Some(failure) = broken {
         return Err(failure);
     }
@@ -104,7 +107,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Outcome {
 }
 
 /// The report of an epoch; the first one includes the costs of the network that the `configuration` does not contain.
-fn report_line(report: &EpochReport, material: Material, configuration: &Configuration) -> String {
+fn report_line(report: &EpochReport, material: DataKind, configuration: &Configuration) -> String {
     let mut line = json!({"foretell": {
         "step": report.epoch,
         "val_acc": report.validation_accuracy,
@@ -115,7 +118,7 @@ fn report_line(report: &EpochReport, material: Material, configuration: &Configu
         // if every attempt failed, the accuracy of guessing is repeated and nothing is trained
         "trained_epochs": if report.learning_rate.is_some() { report.epoch } else { 0 },
     }});
-    if material == Material::Text {
+    if material == DataKind::Text {
         // after divergence there is no loss, and the field is null
         line["foretell"]["val_ppl"] =
             json!(report.validation_loss.map(f64::exp).filter(|ppl| ppl.is_finite()));
@@ -144,13 +147,13 @@ fn configuration(arguments: &TrainArguments) -> Result<Configuration, Failure> {
         None => Configuration::new(),
     };
     if let Some(net) = &arguments.net {
-        configuration.insert(NETWORK.to_owned(), Value::Text(net.clone()));
+        configuration.insert(NETWORK_KEY.to_owned(), Value::Text(net.clone()));
     }
     for parameter in &arguments.parameters {
         let (name, value) = parameter.split_once('=').ok_or_else(|| {
             Failure::input(format!("--set `{parameter}`: expected NAME=VALUE, such as filters=8"))
         })?;
-        configuration.insert(name.to_owned(), Value::of_cell(value));
+        configuration.insert(name.to_owned(), Value::from_cell(value));
     }
     Ok(configuration)
 }

@@ -1,7 +1,7 @@
 //! `foretell worker`: runs trials of a study that another machine owns.
 
 use super::search::{duration, no_gpu_twice, threads};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::interrupt::Interrupt;
 use crate::output::note;
 use foretell_run::{Guardian, ServerAccess, Worker, WorkerError, WorkerSettings, adopt_orphans};
@@ -40,7 +40,7 @@ pub(crate) struct WorkerArguments {
     folder: PathBuf,
     /// Print a manifest that starts such workers, and exit.
     #[arg(long, value_name = "KIND")]
-    manifest: Option<super::manifest::Kind>,
+    manifest: Option<super::manifest::ManifestKind>,
     /// Image that the manifest uses, with Foretell and the command installed.
     #[arg(long, value_name = "IMAGE", requires = "manifest")]
     image: Option<String>,
@@ -55,7 +55,7 @@ fn variable(text: &str) -> Result<(String, String), String> {
 }
 
 /// Runs trials until there are no more.
-pub(crate) fn run(arguments: &WorkerArguments) -> Outcome {
+pub(crate) fn run(arguments: &WorkerArguments) -> CommandResult {
     if let Some(kind) = arguments.manifest {
         let WorkerArguments { address, study, image, workers, .. } = arguments;
         return super::manifest::print_manifest(kind, address, study.as_deref(), image.as_deref(), *workers);

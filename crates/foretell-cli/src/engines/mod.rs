@@ -6,7 +6,7 @@ pub(crate) mod slurm;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::note;
-use foretell_run::{EventStore, HostDoor, WorkerView, supervised};
+use foretell_run::{EventStore, HostDoor, WorkerView, spawn_supervised};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -18,7 +18,7 @@ const TEND_INTERVAL: Duration = Duration::from_secs(5);
 const WORKER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Starts and ends workers.
-pub(crate) trait Engine: Send {
+pub(crate) trait WorkerEngine: Send {
     /// Keeps `wanted` workers; the search hears some of them if it `hears`. Answers where they are, in one line.
     fn tend(&mut self, wanted: usize, hears: bool) -> Result<String, EngineError>;
 
@@ -36,17 +36,17 @@ pub(crate) enum EngineError {
 }
 
 /// The number of trials to do, and the workers.
-struct Work {
+struct RemainingWork {
     to_do: u64,
     workers: Vec<WorkerView>,
 }
 
-fn remaining_work(door: &HostDoor<EventStore>) -> Option<Work> {
-    door.call(|host| {
+fn remaining_work(door: &HostDoor<EventStore>) -> Option<RemainingWork> {
+    door.call_host(|host| {
         let study = host.session().study();
-        let to_do = study.spec().trials.saturating_sub(study.progress().trials.ended());
+        let to_do = study.spec().trials.saturating_sub(study.progress().trials.ended_count());
         let to_do = if host.session().is_done() { 0 } else { to_do.max(1) };
-        Work { to_do, workers: host.recent_workers(WORKER_TIMEOUT) }
+        RemainingWork { to_do, workers: host.recent_workers(WORKER_TIMEOUT) }
     })
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct EngineThread {
 
 /// The state of the thread.
 struct EngineLoop {
-    engine: Box<dyn Engine>,
+    engine: Box<dyn WorkerEngine>,
     door: HostDoor<EventStore>,
     most: usize,
     interrupt: Interrupt,
@@ -68,7 +68,7 @@ struct EngineLoop {
 impl EngineThread {
     /// Has `engine` keep up to `most` workers for the study behind `door`, until the search is over, or `interrupt` comes.
     pub(crate) fn start(
-        engine: Box<dyn Engine>,
+        engine: Box<dyn WorkerEngine>,
         door: HostDoor<EventStore>,
         most: usize,
         interrupt: &Interrupt,
@@ -82,7 +82,7 @@ impl EngineThread {
                 "the thread that starts workers panicked: {why}. This is a bug: please report it"
             )));
         };
-        let thread = supervised("engine", move || tending.run(), died)?;
+        let thread = spawn_supervised("engine", move || tending.run(), died)?;
         Ok(Self { thread: Some(thread), over })
     }
 
@@ -108,7 +108,7 @@ impl EngineLoop {
                 continue;
             }
             next = Instant::now() + TEND_INTERVAL;
-            let Some(Work { to_do, workers }) = remaining_work(&self.door) else { break };
+            let Some(RemainingWork { to_do, workers }) = remaining_work(&self.door) else { break };
             let wanted = usize::try_from(to_do).unwrap_or(usize::MAX).min(self.most);
             match self.engine.tend(wanted, !workers.is_empty()) {
                 Ok(line) => print_if_new(&mut said, line),

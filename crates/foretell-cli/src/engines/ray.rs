@@ -1,6 +1,6 @@
 //! Workers in actors of Ray: a program in Python starts them, and ends with the search.
 
-use super::{Engine, EngineError};
+use super::{EngineError, WorkerEngine};
 use crate::failure::Failure;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ const RAY_PROGRAM: &str = include_str!("ray_workers.py");
 const ACTOR_END_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The actors of one search.
-pub(crate) struct Ray {
+pub(crate) struct RayActors {
     program: PathBuf,
     child: Child,
     wishes: Option<ChildStdin>,
 }
 
-impl Ray {
+impl RayActors {
     /// Starts the program for the study in `directory`; `options` are `address=ray://HOST:10001`, `cpus=2` and `gpus=1`.
     pub(crate) fn start(directory: &Path, options: &[String]) -> Result<Self, Failure> {
         let folder = directory.join("ray");
@@ -52,7 +52,7 @@ impl Ray {
     }
 }
 
-impl Engine for Ray {
+impl WorkerEngine for RayActors {
     fn tend(&mut self, wanted: usize, _hears: bool) -> Result<String, EngineError> {
         if let Ok(Some(status)) = self.child.try_wait() {
             let why = format!("{} ended ({status}). See its message above", self.program.display());

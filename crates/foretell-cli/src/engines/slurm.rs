@@ -1,9 +1,9 @@
 //! Workers in jobs of Slurm: arrays of them, as many as there are trials to do.
 
-use super::{Engine, EngineError};
+use super::{EngineError, WorkerEngine};
 use crate::failure::Failure;
 use crate::output::fingerprint;
-use foretell_run::shell_line;
+use foretell_run::quote_for_shell;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const MAX_UNHEARD_SUBMISSIONS: u32 = 3;
 const JOB_END_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// The jobs of one search.
-pub(crate) struct Slurm {
+pub(crate) struct SlurmJobs {
     /// The name of all its jobs: the same whenever the study continues.
     name: String,
     /// The folder of their script and their output.
@@ -47,7 +47,7 @@ struct SlurmJob {
     reason: String,
 }
 
-impl Slurm {
+impl SlurmJobs {
     /// The jobs of the study in `directory`, by the options of `sbatch` in `options`: `NAME=VALUE`, or whole lines.
     pub(crate) fn new(directory: &Path, options: &[String], workers: usize) -> Result<Self, Failure> {
         let options = options.iter().map(|option| line_of(option)).collect::<Result<_, _>>()?;
@@ -79,7 +79,7 @@ impl Slurm {
         let mut text = self.script_head(if self.single { "%j.log" } else { "%A_%a.log" });
         // the options of the user come last, since the last one counts
         self.options.iter().for_each(|option| _ = writeln!(text, "#SBATCH {option}"));
-        _ = writeln!(text, "exec {}", shell_line(&words));
+        _ = writeln!(text, "exec {}", quote_for_shell(&words));
         Ok(text)
     }
 
@@ -104,7 +104,7 @@ impl Slurm {
         _ = writeln!(
             text,
             "again() {{ kill -USR1 $search; wait $search; scontrol requeue $SLURM_JOB_ID; exit; }}\ntrap again USR1\ntrap 'kill -TERM $search; wait $search; exit' TERM\n{} &\nsearch=$!\nwait $search",
-            shell_line(words)
+            quote_for_shell(words)
         );
         text
     }
@@ -114,7 +114,7 @@ impl Slurm {
     }
 
     /// The script and the command that would be submitted.
-    pub(crate) fn explained(&self) -> Result<String, Failure> {
+    pub(crate) fn explain_submission(&self) -> Result<String, Failure> {
         let script = self.folder.join("worker.sh");
         Ok(format!(
             "{}:\n{}\nsubmitted by: sbatch --parsable --array=0-{} {}",
@@ -197,7 +197,7 @@ impl Slurm {
     }
 }
 
-impl Engine for Slurm {
+impl WorkerEngine for SlurmJobs {
     fn tend(&mut self, wanted: usize, hears: bool) -> Result<String, EngineError> {
         let jobs = self.jobs().map_err(EngineError::Now)?;
         if hears {
@@ -219,7 +219,7 @@ impl Engine for Slurm {
                 run_program("scancel", &surplus).map_err(EngineError::Now)?;
             }
         }
-        Ok(described(&jobs))
+        Ok(describe_jobs(&jobs))
     }
 
     fn end(&mut self) {
@@ -236,7 +236,7 @@ impl Engine for Slurm {
     }
 }
 
-fn described(jobs: &[SlurmJob]) -> String {
+fn describe_jobs(jobs: &[SlurmJob]) -> String {
     let running = jobs.iter().filter(|job| job.runs).count();
     let hosts: BTreeSet<&str> = jobs.iter().filter(|job| job.runs).map(|job| job.host.as_str()).collect();
     let hosts: Vec<&str> = hosts.into_iter().collect();
@@ -317,7 +317,7 @@ fn user_id() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Slurm, described, line_of, parse};
+    use super::{SlurmJobs, describe_jobs, line_of, parse};
 
     #[test]
     fn options_are_lines_of_the_script_and_those_of_the_search_are_refused() {
@@ -339,8 +339,8 @@ mod tests {
     #[test]
     fn the_time_limit_is_the_one_that_counts() {
         let options = ["time=1:00:00", "gres=gpu:1", "--time=2:00:00"].map(str::to_owned);
-        assert!(Slurm::limit(&options).contains("`time = \"2:00:00\"`"));
-        assert!(Slurm::limit(&options[1..2]).contains("of their partition"));
+        assert!(SlurmJobs::limit(&options).contains("`time = \"2:00:00\"`"));
+        assert!(SlurmJobs::limit(&options[1..2]).contains("of their partition"));
     }
 
     #[test]
@@ -350,16 +350,16 @@ mod tests {
         );
         assert_eq!(jobs.len(), 3);
         assert_eq!(
-            described(&jobs),
+            describe_jobs(&jobs),
             "slurm: 2 jobs running on n1, n2, 1 waiting (for free nodes: Resources)"
         );
-        assert_eq!(described(&[]), "slurm: 0 jobs running, 0 waiting");
+        assert_eq!(describe_jobs(&[]), "slurm: 0 jobs running, 0 waiting");
     }
 
     #[test]
     fn the_script_runs_one_worker_and_holds_no_token() {
         let folder = tempfile::tempdir().expect("a folder");
-        let slurm = Slurm::new(folder.path(), &["gres=gpu:1".to_owned()], 4).expect("options");
+        let slurm = SlurmJobs::new(folder.path(), &["gres=gpu:1".to_owned()], 4).expect("options");
         let script = slurm.script().expect("a script");
         for words in ["#SBATCH --gres=gpu:1\n", "--signal=B:USR1@60", " worker ", "--idle-exit 60s"] {
             assert!(script.contains(words), "{words}: {script}");

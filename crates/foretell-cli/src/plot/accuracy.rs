@@ -1,11 +1,11 @@
 //! Forecast accuracy: R² against the observed fraction of the curves, one line per predictor, one panel per set of curves.
 
-use super::bands::{self, Banded};
+use super::bands::{self, BandedLine};
 use super::color::{INK, SILVER};
-use super::figure::{Figure, Rect, Shape, Stroke, Text};
-use super::page::Page;
-use super::panel::{LABEL, Panel};
-use super::scale::Range;
+use super::figure::{Figure, Rect, Shape, Stroke, TextLine};
+use super::page::FigurePage;
+use super::panel::{LABEL_FONT_SIZE, Panel};
+use super::scale::AxisRange;
 
 /// Accuracy at one observed fraction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +38,7 @@ pub(crate) struct AccuracyPanel {
 
 /// R² against the observed fraction.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Accuracy {
+pub(crate) struct AccuracyFigure {
     /// The title.
     pub title: String,
     /// The subtitle.
@@ -50,7 +50,7 @@ pub(crate) struct Accuracy {
 /// R² below it is left out, as in the paper's figure: such forecasts are worse than the mean of the tested curves.
 const R2_FLOOR: f64 = 0.0;
 
-impl Accuracy {
+impl AccuracyFigure {
     /// Draws the panels with the same axes; the bands are ± one standard error.
     pub(crate) fn draw(&self) -> Figure {
         let names = self.predictors();
@@ -59,7 +59,8 @@ impl Accuracy {
         let columns = if self.panels.len() == 4 { 2 } else { 3 };
         let rows = self.panels.len().div_ceil(columns).max(1);
         let height = if rows == 1 { 540.0 } else { 150.0 + 300.0 * rows as f64 };
-        let mut page = Page::new(height, &self.title, &(self.subtitle.clone() + &self.hidden_note()), &keys);
+        let mut page =
+            FigurePage::new(height, &self.title, &(self.subtitle.clone() + &self.hidden_note()), &keys);
         for (cell, part) in page.cells(self.panels.len().max(1), columns).into_iter().zip(&self.panels) {
             page.draw(self.panel(cell, part, &names, single));
         }
@@ -100,11 +101,12 @@ impl Accuracy {
         let right = if single { bands::room(names.iter().copied()) } else { 14.0 };
         let area = cell.inset(46.0, 52.0, right, 44.0);
         let panel = Panel::new(area, self.x_range(), self.y_range());
-        let all: Vec<Banded> = part.series.iter().map(banded).collect();
-        let index_of = |one: &Banded, _| names.iter().position(|n| *n == one.name).unwrap_or(0);
+        let all: Vec<BandedLine> = part.series.iter().map(banded_line).collect();
+        let index_of = |one: &BandedLine, _| names.iter().position(|n| *n == one.name).unwrap_or(0);
         let mut shapes = panel.frame("observed fraction of the curve", "R²");
-        let heading = Text::new((cell.left, cell.top + 18.0), part.curves.clone(), LABEL + 1.0, INK);
-        shapes.push(Shape::Text(heading.bold()));
+        let heading =
+            TextLine::new((cell.left, cell.top + 18.0), part.curves.clone(), LABEL_FONT_SIZE + 1.0, INK);
+        shapes.push(Shape::Text(heading.with_bold()));
         shapes.extend(panel.level(0.0, Stroke::solid_line(SILVER, 1.0)).filter(|_| panel.y.holds(0.0)));
         shapes.push(bands::lines(&panel, &all, index_of));
         if single {
@@ -117,22 +119,26 @@ impl Accuracy {
         self.panels.iter().flat_map(|p| &p.series).flat_map(|s| &s.points)
     }
 
-    fn x_range(&self) -> Range {
-        Range::covering(self.points().map(|p| p.observed))
+    fn x_range(&self) -> AxisRange {
+        AxisRange::covering(self.points().map(|p| p.observed))
     }
 
-    fn y_range(&self) -> Range {
-        let range = Range::covering(self.points().map(|p| p.r2_mean.clamp(R2_FLOOR, 1.0))).with(1.0);
-        Range { low: range.low.min(0.9), high: 1.0 }.padded(0.03, 0.0)
+    fn y_range(&self) -> AxisRange {
+        let range = AxisRange::covering(self.points().map(|p| p.r2_mean.clamp(R2_FLOOR, 1.0))).with(1.0);
+        AxisRange { low: range.low.min(0.9), high: 1.0 }.with_padding(0.03, 0.0)
     }
 }
 
-fn banded(series: &AccuracySeries) -> Banded {
+fn banded_line(series: &AccuracySeries) -> BandedLine {
     let point = |p: &AccuracyPoint| {
         let mean = if p.r2_mean < R2_FLOOR { f64::NAN } else { p.r2_mean };
         (p.observed, mean, mean - p.r2_stderr, mean + p.r2_stderr)
     };
-    Banded { name: series.predictor.clone(), points: series.points.iter().map(point).collect(), steps: false }
+    BandedLine {
+        name: series.predictor.clone(),
+        points: series.points.iter().map(point).collect(),
+        steps: false,
+    }
 }
 
 #[cfg(test)]
@@ -140,13 +146,17 @@ mod tests {
     use super::*;
     use crate::plot::svg::encode;
 
-    fn figure(panels: usize, predictors: usize) -> Accuracy {
+    fn figure(panels: usize, predictors: usize) -> AccuracyFigure {
         let point = |o: f64| AccuracyPoint { observed: o, r2_mean: 0.5 + 0.4 * o, r2_stderr: 0.02 };
         let series =
             |i| AccuracySeries { predictor: format!("p{i}"), points: [0.1, 0.5, 0.9].map(point).to_vec() };
         let panel =
             |i| AccuracyPanel { curves: format!("set {i}"), series: (0..predictors).map(series).collect() };
-        Accuracy { title: "t".into(), subtitle: String::new(), panels: (0..panels).map(panel).collect() }
+        AccuracyFigure {
+            title: "t".into(),
+            subtitle: String::new(),
+            panels: (0..panels).map(panel).collect(),
+        }
     }
 
     #[test]

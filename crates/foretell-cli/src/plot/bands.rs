@@ -1,12 +1,12 @@
 //! Lines with bands of uncertainty, each with its name at its right end, which several figures share.
 
 use super::color::{Color, series};
-use super::figure::{Shape, Stroke, hinted};
+use super::figure::{Shape, Stroke, hinted_group};
 use super::font;
 use super::labels::{EndLabel, column};
-use super::page::{Key, Mark, width};
-use super::panel::{LABEL, Panel};
-use super::scale::Range;
+use super::page::{LegendEntry, LegendMark, width};
+use super::panel::{LABEL_FONT_SIZE, Panel};
+use super::scale::AxisRange;
 
 /// Most of a page's width that names take to the right of a panel.
 const MAX_NAMES_FRACTION: f64 = 0.36;
@@ -15,13 +15,13 @@ const MAX_NAMES_FRACTION: f64 = 0.36;
 pub(crate) fn room<'a>(names: impl IntoIterator<Item = &'a str>) -> f64 {
     names
         .into_iter()
-        .map(|name| font::width(name, LABEL, false) + 14.0)
+        .map(|name| font::width(name, LABEL_FONT_SIZE, false) + 14.0)
         .fold(24.0, f64::max)
         .min(MAX_NAMES_FRACTION * width())
 }
 
 /// A line with its band.
-pub(crate) struct Banded {
+pub(crate) struct BandedLine {
     /// The label at its right end.
     pub name: String,
     /// (x, middle, low, high) by x; `low` and `high` are not finite where there is no band.
@@ -37,20 +37,24 @@ pub(crate) fn stroke(index: usize, width: f64) -> Stroke {
 }
 
 /// All lines with their bands, without names.
-pub(crate) fn lines(panel: &Panel, all: &[Banded], index_of: impl Fn(&Banded, usize) -> usize) -> Shape {
+pub(crate) fn lines(
+    panel: &Panel,
+    all: &[BandedLine],
+    index_of: impl Fn(&BandedLine, usize) -> usize,
+) -> Shape {
     let bands = all.iter().enumerate().filter_map(|(i, one)| {
         let points: Vec<(f64, f64, f64)> = step_corners(one).into_iter().map(|p| (p.0, p.2, p.3)).collect();
         panel.band(&points, series(index_of(one, i)).with_opacity(0.16))
     });
     let curves = all.iter().enumerate().map(|(i, one)| {
         let points: Vec<(f64, f64)> = step_corners(one).into_iter().map(|p| (p.0, p.1)).collect();
-        hinted("series", one.name.clone(), panel.line(&points, stroke(index_of(one, i), 2.2)))
+        hinted_group("series", one.name.clone(), panel.line(&points, stroke(index_of(one, i), 2.2)))
     });
     panel.clip(bands.chain(curves).collect())
 }
 
 /// The points, with the corners of the steps if there are any.
-fn step_corners(one: &Banded) -> Vec<(f64, f64, f64, f64)> {
+fn step_corners(one: &BandedLine) -> Vec<(f64, f64, f64, f64)> {
     if !one.steps {
         return one.points.clone();
     }
@@ -59,8 +63,8 @@ fn step_corners(one: &Banded) -> Vec<(f64, f64, f64, f64)> {
 }
 
 /// The names of the lines at their right ends.
-pub(crate) fn names(panel: &Panel, all: &[Banded]) -> Vec<Shape> {
-    let label = |(index, one): (usize, &Banded)| {
+pub(crate) fn names(panel: &Panel, all: &[BandedLine]) -> Vec<Shape> {
+    let label = |(index, one): (usize, &BandedLine)| {
         let end = one.points.iter().rev().find(|p| p.1.is_finite())?;
         let y = panel.y.pixel(end.1).clamp(panel.area.top, panel.area.bottom);
         Some(EndLabel { y, content: one.name.clone(), color: darken_color(series(index)) })
@@ -82,16 +86,20 @@ fn darken_color(color: Color) -> Color {
 }
 
 /// Entries of the key for named lines.
-pub(crate) fn keys<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<Key> {
-    names.into_iter().enumerate().map(|(i, name)| Key::new(Mark::Line(stroke(i, 2.2)), name)).collect()
+pub(crate) fn keys<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<LegendEntry> {
+    names
+        .into_iter()
+        .enumerate()
+        .map(|(i, name)| LegendEntry::new(LegendMark::Line(stroke(i, 2.2)), name))
+        .collect()
 }
 
 /// The range of all x.
-pub(crate) fn x_range(all: &[Banded]) -> Range {
-    Range::covering(all.iter().flat_map(|one| one.points.iter().map(|p| p.0)))
+pub(crate) fn x_range(all: &[BandedLine]) -> AxisRange {
+    AxisRange::covering(all.iter().flat_map(|one| one.points.iter().map(|p| p.0)))
 }
 
 /// The range of all lines and bands, without far outliers.
-pub(crate) fn y_range(all: &[Banded]) -> Range {
-    Range::from_most_values(all.iter().flat_map(|one| one.points.iter().flat_map(|p| [p.1, p.2, p.3])))
+pub(crate) fn y_range(all: &[BandedLine]) -> AxisRange {
+    AxisRange::from_most_values(all.iter().flat_map(|one| one.points.iter().flat_map(|p| [p.1, p.2, p.3])))
 }

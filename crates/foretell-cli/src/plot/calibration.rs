@@ -1,11 +1,11 @@
 //! Calibration: how often intervals of a nominal coverage hold the true value, one line per predictor.
 
-use super::bands::{self, Banded};
+use super::bands::{self, BandedLine};
 use super::color::{GRAY, SILVER};
-use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, group};
-use super::page::Page;
-use super::panel::{LABEL, Panel};
-use super::scale::Range;
+use super::figure::{Figure, Rect, Shape, Stroke, TextAnchor, TextLine, group};
+use super::page::FigurePage;
+use super::panel::{LABEL_FONT_SIZE, Panel};
+use super::scale::AxisRange;
 
 /// One predictor.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub(crate) struct CalibrationSeries {
 
 /// Nominal against empirical coverage.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Calibration {
+pub(crate) struct CalibrationFigure {
     /// The title.
     pub title: String,
     /// The subtitle.
@@ -27,17 +27,17 @@ pub(crate) struct Calibration {
     pub series: Vec<CalibrationSeries>,
 }
 
-impl Calibration {
+impl CalibrationFigure {
     /// Draws the lines with the diagonal; above it intervals are too wide, below it too narrow.
     pub(crate) fn draw(&self) -> Figure {
-        let mut page = Page::new(800.0, &self.title, &self.subtitle, &[]);
+        let mut page = FigurePage::new(800.0, &self.title, &self.subtitle, &[]);
         let room = bands::room(self.series.iter().map(|s| s.predictor.as_str()));
         let area = page.body.inset(46.0, 34.0, room, 44.0);
         let side = area.height().min(area.width());
         let area = Rect { right: area.left + side, bottom: area.top + side, ..area };
-        let unit = Range { low: 0.0, high: 1.0 };
+        let unit = AxisRange { low: 0.0, high: 1.0 };
         let panel = Panel::new(area, unit, unit);
-        let all: Vec<Banded> = self.series.iter().map(banded).collect();
+        let all: Vec<BandedLine> = self.series.iter().map(banded_line).collect();
         page.draw(panel.frame("nominal coverage", "fraction of intervals that contain the truth"));
         page.draw(diagonal(&panel));
         page.draw([bands::lines(&panel, &all, |_, i| i), self.dots(&panel)]);
@@ -61,16 +61,18 @@ impl Calibration {
 fn diagonal(panel: &Panel) -> Vec<Shape> {
     let mut shapes = panel.line(&[(0.0, 0.0), (1.0, 1.0)], Stroke::dashed_line(SILVER, 1.4));
     let note = |at: (f64, f64), content: &str, anchor| {
-        panel.place(at).map(|at| Shape::Text(Text::new(at, content, LABEL, GRAY).anchored(anchor)))
+        panel
+            .place(at)
+            .map(|at| Shape::Text(TextLine::new(at, content, LABEL_FONT_SIZE, GRAY).with_anchor(anchor)))
     };
-    shapes.extend(note((0.02, 0.965), "too cautious: intervals wider than needed", Anchor::Start));
-    shapes.extend(note((0.98, 0.02), "overconfident: intervals too narrow", Anchor::End));
+    shapes.extend(note((0.02, 0.965), "too cautious: intervals wider than needed", TextAnchor::Start));
+    shapes.extend(note((0.98, 0.02), "overconfident: intervals too narrow", TextAnchor::End));
     shapes
 }
 
-fn banded(series: &CalibrationSeries) -> Banded {
+fn banded_line(series: &CalibrationSeries) -> BandedLine {
     let points = series.points.iter().map(|p| (p.0, p.1, f64::NAN, f64::NAN)).collect();
-    Banded { name: series.predictor.clone(), points, steps: false }
+    BandedLine { name: series.predictor.clone(), points, steps: false }
 }
 
 #[cfg(test)]
@@ -78,9 +80,9 @@ mod tests {
     use super::*;
     use crate::plot::svg::encode;
 
-    fn figure(points: Vec<(f64, f64)>) -> Calibration {
+    fn figure(points: Vec<(f64, f64)>) -> CalibrationFigure {
         let series = vec![CalibrationSeries { predictor: "gp".into(), points }];
-        Calibration { title: "t".into(), subtitle: "s".into(), series }
+        CalibrationFigure { title: "t".into(), subtitle: "s".into(), series }
     }
 
     #[test]

@@ -48,17 +48,17 @@ pub(crate) const SKY: Color = Color::new(0x56, 0xb4, 0xe9);
 
 /// The color of a trial that reached `share` of the way from the worst to the best, the same as on the page.
 pub(crate) fn shade(share: f64) -> Color {
-    Color { rgb: shades::shade(share, PlotBackground::White), opacity: 1.0 }
+    Color { rgb: shades::trial_color(share, PlotBackground::White), opacity: 1.0 }
 }
 
 /// The color of the best trial, as the page has it.
 pub(crate) fn best() -> Color {
-    Color { rgb: shades::best(PlotBackground::White), opacity: 1.0 }
+    Color { rgb: shades::best_trial_color(PlotBackground::White), opacity: 1.0 }
 }
 
 /// The color of trials that failed, as the page has it.
-pub(crate) fn failed() -> Color {
-    Color { rgb: shades::failed(PlotBackground::White), opacity: 1.0 }
+pub(crate) fn failed_trial_color() -> Color {
+    Color { rgb: shades::failed_trial_color(PlotBackground::White), opacity: 1.0 }
 }
 
 /// Color of the `index`-th series; the colors repeat after seven.

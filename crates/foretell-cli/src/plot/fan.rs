@@ -1,11 +1,11 @@
 //! Fan charts: running curves with forecasts of their final values, in bands that open from the last measured point.
 
 use super::color::{BLUE, Color, GRAY, INK, VERMILLION};
-use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, hinted};
+use super::figure::{Figure, Rect, Shape, Stroke, TextAnchor, TextLine, hinted_group};
 use super::font;
-use super::page::{Key, Mark, Page};
-use super::panel::{LABEL, Panel};
-use super::scale::{Range, short};
+use super::page::{FigurePage, LegendEntry, LegendMark};
+use super::panel::{LABEL_FONT_SIZE, Panel};
+use super::scale::{AxisRange, short};
 
 /// One unfinished run.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub(crate) struct FanRun {
 
 /// Forecasts of unfinished runs.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Fan {
+pub(crate) struct FanFigure {
     /// The title.
     pub title: String,
     /// The subtitle.
@@ -43,14 +43,14 @@ pub(crate) struct Fan {
     pub runs: Vec<FanRun>,
 }
 
-impl Fan {
+impl FanFigure {
     /// Draws a panel for each run, all with the same axes.
     pub(crate) fn draw(&self) -> Figure {
         let columns = columns(self.runs.len());
         let rows = self.runs.len().div_ceil(columns).max(1);
         let height =
             if rows == 1 { 560.0 } else { 150.0 + (640.0 / columns as f64).max(200.0) * rows as f64 };
-        let mut page = Page::new(height, &self.title, &self.subtitle, &self.keys());
+        let mut page = FigurePage::new(height, &self.title, &self.subtitle, &self.keys());
         let (x, y) = (self.x_range(), self.y_range());
         for (index, (cell, run)) in
             page.cells(self.runs.len(), columns).into_iter().zip(&self.runs).enumerate()
@@ -67,11 +67,14 @@ impl Fan {
         page.figure
     }
 
-    fn keys(&self) -> Vec<Key> {
+    fn keys(&self) -> Vec<LegendEntry> {
         let mut keys = vec![
-            Key::new(Mark::Line(Stroke::solid_line(BLUE, 2.4)), format!("{} so far", self.metric)),
-            Key::new(
-                Mark::Dot(VERMILLION),
+            LegendEntry::new(
+                LegendMark::Line(Stroke::solid_line(BLUE, 2.4)),
+                format!("{} so far", self.metric),
+            ),
+            LegendEntry::new(
+                LegendMark::Dot(VERMILLION),
                 format!("forecast at {} {}", short(self.max_resource), self.resource),
             ),
         ];
@@ -83,10 +86,13 @@ impl Fan {
                 .into_iter()
                 .filter(|l| *l >= level)
                 .fold(0.0, |o, _| o + (1.0 - o) * BAND_OPACITY);
-            keys.push(Key::new(Mark::Band(VERMILLION.with_opacity(color)), label));
+            keys.push(LegendEntry::new(LegendMark::Band(VERMILLION.with_opacity(color)), label));
         }
         if self.incumbent.is_some() {
-            keys.push(Key::new(Mark::Line(Stroke::dashed_line(INK, 1.2)), "best completed run"));
+            keys.push(LegendEntry::new(
+                LegendMark::Line(Stroke::dashed_line(INK, 1.2)),
+                "best completed run",
+            ));
         }
         keys
     }
@@ -99,13 +105,15 @@ impl Fan {
         levels
     }
 
-    fn x_range(&self) -> Range {
+    fn x_range(&self) -> AxisRange {
         let points = self.runs.iter().flat_map(|r| r.points.iter().map(|p| p.0));
-        Range::covering(points.chain([0.0, self.max_resource]))
+        AxisRange::covering(points.chain([0.0, self.max_resource]))
     }
 
-    fn y_range(&self) -> Range {
-        Range::from_most_values(self.values()).with(self.incumbent.unwrap_or(f64::NAN)).padded(0.03, 0.05)
+    fn y_range(&self) -> AxisRange {
+        AxisRange::from_most_values(self.values())
+            .with(self.incumbent.unwrap_or(f64::NAN))
+            .with_padding(0.03, 0.05)
     }
 
     /// Everything drawn: measured values, medians and ends of intervals.
@@ -116,13 +124,13 @@ impl Fan {
     }
 
     /// The axes of every panel, the same for all so that runs can be compared. They include the best completed run's score.
-    fn axes(&self, area: Rect, x: Range, y: Range) -> Panel {
+    fn axes(&self, area: Rect, x: AxisRange, y: AxisRange) -> Panel {
         let mut values = self.values();
         values.extend(self.incumbent);
         Panel::of_curves(area, x, y, self.maximize, &values).holding(self.incumbent.unwrap_or(f64::NAN))
     }
 
-    fn left_out(&self, x: Range, y: Range) -> String {
+    fn left_out(&self, x: AxisRange, y: AxisRange) -> String {
         let area = Rect { left: 0.0, top: 0.0, right: 1.0, bottom: 1.0 };
         self.axes(area, x, y).left_out(&self.values())
     }
@@ -131,7 +139,7 @@ impl Fan {
         let mut shapes = panel.grid();
         shapes.extend(panel.x_axis());
         shapes.extend(self.incumbent.and_then(|best| panel.level(best, Stroke::dashed_line(INK, 1.2))));
-        shapes.push(panel.clip(vec![hinted("run", self.hint(run), self.fan(panel, run))]));
+        shapes.push(panel.clip(vec![hinted_group("run", self.hint(run), self.fan(panel, run))]));
         if panel.y.holds(run.median) {
             shapes.extend(
                 panel.place((self.max_resource, run.median)).map(|end| Shape::Dot(end, 4.0, VERMILLION)),
@@ -186,12 +194,14 @@ fn heading(cell: Rect, run: &FanRun) -> Vec<Shape> {
     let y = cell.top + 18.0;
     let chance = run.chance.filter(|c| c.is_finite()).map(percent);
     let right = chance.map(|c| format!("{c} to beat the best")).unwrap_or_default();
-    let room = cell.width() - 32.0 - font::width(&right, LABEL - 1.0, false);
-    let text = |x: f64, content: String, size: f64, color: Color| Text::new((x, y), content, size, color);
-    let name = text(cell.left + 10.0, font::shorten(&run.name, 1.08 * LABEL, room), LABEL, INK).bold();
+    let room = cell.width() - 32.0 - font::width(&right, LABEL_FONT_SIZE - 1.0, false);
+    let text = |x: f64, content: String, size: f64, color: Color| TextLine::new((x, y), content, size, color);
+    let name =
+        text(cell.left + 10.0, font::shorten(&run.name, 1.08 * LABEL_FONT_SIZE, room), LABEL_FONT_SIZE, INK)
+            .with_bold();
     vec![
         Shape::Text(name),
-        Shape::Text(text(cell.right - 16.0, right, LABEL - 1.0, GRAY).anchored(Anchor::End)),
+        Shape::Text(text(cell.right - 16.0, right, LABEL_FONT_SIZE - 1.0, GRAY).with_anchor(TextAnchor::End)),
     ]
 }
 
@@ -227,8 +237,8 @@ mod tests {
         }
     }
 
-    fn figure(runs: Vec<FanRun>) -> Fan {
-        Fan {
+    fn figure(runs: Vec<FanRun>) -> FanFigure {
+        FanFigure {
             title: "t".into(),
             subtitle: "s".into(),
             metric: "accuracy".into(),
@@ -250,7 +260,7 @@ mod tests {
     }
 
     /// Heights of the grid lines and of the dashed line, and the tick labels, of each panel in turn.
-    fn rulings(fan: &Fan) -> Vec<(Vec<String>, f64)> {
+    fn rulings(fan: &FanFigure) -> Vec<(Vec<String>, f64)> {
         let area = Rect { left: 0.0, top: 0.0, right: 300.0, bottom: 200.0 };
         let panel = fan.axes(area, fan.x_range(), fan.y_range());
         let of_run = |run: &FanRun| {
@@ -279,7 +289,7 @@ mod tests {
         };
         for best in [1e-6, 1e3, 0.05, 0.0, -2.0] {
             let runs = vec![falling("a", 1.0), falling("b", 30.0)];
-            let fan = Fan { maximize: false, incumbent: Some(best), ..figure(runs) };
+            let fan = FanFigure { maximize: false, incumbent: Some(best), ..figure(runs) };
             let rulings = rulings(&fan);
             assert_eq!(rulings[0], rulings[1], "the panels of {best} can be compared");
             assert!((0.0..=200.0).contains(&rulings[0].1), "{best} lies at {}", rulings[0].1);

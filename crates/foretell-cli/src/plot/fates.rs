@@ -1,11 +1,11 @@
 //! Replay: all recorded runs, colored by their fate under early stopping: kept, stopped, stopped wrongly.
 
 use super::color::{BLUE, Color, INK, ORANGE, PURPLE};
-use super::figure::{Anchor, Figure, Shape, Stroke, Text, hinted};
+use super::figure::{Figure, Shape, Stroke, TextAnchor, TextLine, hinted_group};
 use super::labels::spread;
-use super::page::{Key, Mark, Page};
-use super::panel::{LABEL, Panel};
-use super::scale::{Range, short};
+use super::page::{FigurePage, LegendEntry, LegendMark};
+use super::panel::{LABEL_FONT_SIZE, Panel};
+use super::scale::{AxisRange, short};
 
 /// The fate of a run under early stopping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(crate) struct RecordedRun {
 
 /// Recorded runs by their fate.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Fates {
+pub(crate) struct FatesFigure {
     /// The title.
     pub title: String,
     /// The subtitle.
@@ -51,13 +51,13 @@ pub(crate) struct Fates {
 /// The largest number of wrongly stopped runs that are labeled.
 const MAX_NAMED_RUNS: usize = 6;
 
-impl Fates {
+impl FatesFigure {
     /// Draws each curve until its stop, and the part that would not have been trained faintly.
     pub(crate) fn draw(&self) -> Figure {
-        let mut page = Page::new(640.0, &self.title, &self.subtitle, &self.legend_entries());
+        let mut page = FigurePage::new(640.0, &self.title, &self.subtitle, &self.legend_entries());
         let values: Vec<f64> = self.runs.iter().flat_map(|r| r.points.iter().map(|p| p.1)).collect();
-        let y = Range::from_most_values(values.iter().copied()).padded(0.03, 0.04);
-        let x = Range::covering(self.runs.iter().flat_map(|r| r.points.iter().map(|p| p.0)).chain([0.0]));
+        let y = AxisRange::from_most_values(values.iter().copied()).with_padding(0.03, 0.04);
+        let x = AxisRange::covering(self.runs.iter().flat_map(|r| r.points.iter().map(|p| p.0)).chain([0.0]));
         let area = page.body.inset(46.0, 34.0, 12.0, 44.0);
         let panel = Panel::of_curves(area, x, y, self.maximize, &values);
         page.draw(panel.frame(&self.resource, &self.metric));
@@ -67,16 +67,19 @@ impl Fates {
         page.figure
     }
 
-    fn legend_entries(&self) -> Vec<Key> {
+    fn legend_entries(&self) -> Vec<LegendEntry> {
         let key = |fate, name: &str| {
             let count = self.runs.iter().filter(|r| r.fate == fate).count();
-            Key::new(Mark::Line(Stroke::solid_line(color(fate), 2.4)), format!("{name} ({count})"))
+            LegendEntry::new(
+                LegendMark::Line(Stroke::solid_line(color(fate), 2.4)),
+                format!("{name} ({count})"),
+            )
         };
         vec![
             key(RecordedFate::Kept, "kept"),
             key(RecordedFate::Stopped, "stopped"),
             key(RecordedFate::StoppedWrongly, "stopped wrongly"),
-            Key::new(Mark::Line(Stroke::dotted_line(ORANGE, 1.4)), "not trained"),
+            LegendEntry::new(LegendMark::Line(Stroke::dotted_line(ORANGE, 1.4)), "not trained"),
         ]
     }
 
@@ -98,7 +101,7 @@ impl Fates {
         shapes.extend(panel.line(trained, Stroke::solid_line(color, width)));
         let stop = trained.last().filter(|_| run.stopped_at.is_some()).and_then(|p| panel.place(*p));
         shapes.extend(stop.map(|place| Shape::Dot(place, if wrong { 4.0 } else { 2.2 }, color)));
-        hinted("run", self.hint(run), shapes)
+        hinted_group("run", self.hint(run), shapes)
     }
 
     fn hint(&self, run: &RecordedRun) -> String {
@@ -118,10 +121,10 @@ impl Fates {
             .take(MAX_NAMED_RUNS)
             .collect();
         let heights: Vec<f64> = ends.iter().map(|e| e.1.1 - 10.0).collect();
-        let placed = spread(&heights, 1.3 * LABEL, panel.area.top, panel.area.bottom);
+        let placed = spread(&heights, 1.3 * LABEL_FONT_SIZE, panel.area.top, panel.area.bottom);
         let text = |y: f64, name: &str| {
-            let text = Text::new((panel.area.right - 4.0, y), name, LABEL, INK);
-            Shape::Text(text.anchored(Anchor::End).bold().with_halo())
+            let text = TextLine::new((panel.area.right - 4.0, y), name, LABEL_FONT_SIZE, INK);
+            Shape::Text(text.with_anchor(TextAnchor::End).with_bold().with_halo())
         };
         placed.into_iter().zip(ends).map(|(y, (name, _))| text(y, name)).collect()
     }
@@ -159,9 +162,16 @@ mod tests {
         RecordedRun { name: format!("run {index}"), points, fate, stopped_at }
     }
 
-    fn figure(runs: Vec<RecordedRun>) -> Fates {
+    fn figure(runs: Vec<RecordedRun>) -> FatesFigure {
         let (title, subtitle) = ("t".into(), "s".into());
-        Fates { title, subtitle, metric: "accuracy".into(), maximize: true, resource: "epochs".into(), runs }
+        FatesFigure {
+            title,
+            subtitle,
+            metric: "accuracy".into(),
+            maximize: true,
+            resource: "epochs".into(),
+            runs,
+        }
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! A figure: a page of shapes in pixels, which the `svg` and `png` writers draw alike.
 
 use super::color::Color;
-use super::size::Size;
+use super::size::FigureSize;
 
 /// A place on the page, (right, down) in pixels from the top left corner.
-pub(crate) type Place = (f64, f64);
+pub(crate) type PagePoint = (f64, f64);
 
 /// A rectangle on the page, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,7 +71,7 @@ impl Stroke {
 
 /// The point of a text that is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Anchor {
+pub(crate) enum TextAnchor {
     /// The left end.
     Start,
     /// The middle.
@@ -82,9 +82,9 @@ pub(crate) enum Anchor {
 
 /// One line of text.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Text {
+pub(crate) struct TextLine {
     /// Where the base line is.
-    pub at: Place,
+    pub at: PagePoint,
     /// The content.
     pub content: String,
     /// Font size in pixels.
@@ -92,27 +92,27 @@ pub(crate) struct Text {
     /// The color.
     pub color: Color,
     /// The end that is at `at`.
-    pub anchor: Anchor,
+    pub anchor: TextAnchor,
     /// Bold or regular.
     pub bold: bool,
     /// With a white rim, so that it is legible over lines.
     pub halo: bool,
 }
 
-impl Text {
+impl TextLine {
     /// Regular text that starts at `at`, without halo.
-    pub(crate) fn new(at: Place, content: impl Into<String>, size: f64, color: Color) -> Self {
+    pub(crate) fn new(at: PagePoint, content: impl Into<String>, size: f64, color: Color) -> Self {
         let content = content.into();
-        Self { at, content, size, color, anchor: Anchor::Start, bold: false, halo: false }
+        Self { at, content, size, color, anchor: TextAnchor::Start, bold: false, halo: false }
     }
 
     /// Anchors the text elsewhere.
-    pub(crate) fn anchored(self, anchor: Anchor) -> Self {
+    pub(crate) fn with_anchor(self, anchor: TextAnchor) -> Self {
         Self { anchor, ..self }
     }
 
     /// Sets the text in bold.
-    pub(crate) fn bold(self) -> Self {
+    pub(crate) fn with_bold(self) -> Self {
         Self { bold: true, ..self }
     }
 
@@ -126,15 +126,15 @@ impl Text {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shape {
     /// A line through points.
-    Line(Vec<Place>, Stroke),
+    Line(Vec<PagePoint>, Stroke),
     /// A filled polygon.
-    Area(Vec<Place>, Color),
+    Area(Vec<PagePoint>, Color),
     /// A filled disc: center, radius, color.
-    Dot(Place, f64, Color),
+    Dot(PagePoint, f64, Color),
     /// A ring: center, radius, stroke.
-    Ring(Place, f64, Stroke),
+    Ring(PagePoint, f64, Stroke),
     /// A line of text.
-    Text(Text),
+    Text(TextLine),
     /// Shapes that belong together.
     Group {
         /// The kind (`class` in SVG).
@@ -156,7 +156,7 @@ pub(crate) struct Figure {
     /// Height in pixels.
     pub height: f64,
     /// The size that it is drawn for; `None` for one pixel of a screen per pixel.
-    pub size: Option<Size>,
+    pub size: Option<FigureSize>,
     /// The title, for readers that cannot see the picture.
     pub title: String,
     /// The shapes, in the order in which they are drawn.
@@ -164,7 +164,7 @@ pub(crate) struct Figure {
 }
 
 /// A class of shapes with a hint for the pointer.
-pub(crate) fn hinted(class: &'static str, hint: impl Into<String>, shapes: Vec<Shape>) -> Shape {
+pub(crate) fn hinted_group(class: &'static str, hint: impl Into<String>, shapes: Vec<Shape>) -> Shape {
     Shape::Group { class, hint: Some(hint.into()), clip: None, shapes }
 }
 
@@ -174,6 +174,6 @@ pub(crate) fn group(class: &'static str, shapes: Vec<Shape>) -> Shape {
 }
 
 /// Shapes that end at the edges of `area`.
-pub(crate) fn clipped(area: Rect, shapes: Vec<Shape>) -> Shape {
+pub(crate) fn clipped_group(area: Rect, shapes: Vec<Shape>) -> Shape {
     Shape::Group { class: "clip", hint: None, clip: Some(area), shapes }
 }

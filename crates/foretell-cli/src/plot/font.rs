@@ -4,17 +4,17 @@ use std::sync::LazyLock;
 
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-use super::figure::{Anchor, Text};
+use super::figure::{TextAnchor, TextLine};
 
-static REGULAR: LazyLock<Face<'static>> = LazyLock::new(|| parse(ttf_noto_sans::REGULAR));
-static BOLD: LazyLock<Face<'static>> = LazyLock::new(|| parse(ttf_noto_sans::BOLD));
+static REGULAR_FACE: LazyLock<Face<'static>> = LazyLock::new(|| parse(ttf_noto_sans::REGULAR));
+static BOLD_FACE: LazyLock<Face<'static>> = LazyLock::new(|| parse(ttf_noto_sans::BOLD));
 
 fn parse(bytes: &'static [u8]) -> Face<'static> {
     Face::parse(bytes, 0).expect("the font built into the program is a TrueType font")
 }
 
 fn face(bold: bool) -> &'static Face<'static> {
-    if bold { &BOLD } else { &REGULAR }
+    if bold { &BOLD_FACE } else { &REGULAR_FACE }
 }
 
 /// Width of a text in pixels at a font size in pixels.
@@ -24,17 +24,17 @@ pub(crate) fn width(content: &str, size: f64, bold: bool) -> f64 {
 }
 
 /// Distance in pixels from the place of a text to its left end.
-pub(crate) fn indent(text: &Text) -> f64 {
+pub(crate) fn indent(text: &TextLine) -> f64 {
     match text.anchor {
-        Anchor::Start => 0.0,
-        Anchor::Middle => -0.5 * width(&text.content, text.size, text.bold),
-        Anchor::End => -width(&text.content, text.size, text.bold),
+        TextAnchor::Start => 0.0,
+        TextAnchor::Middle => -0.5 * width(&text.content, text.size, text.bold),
+        TextAnchor::End => -width(&text.content, text.size, text.bold),
     }
 }
 
 /// Draws the outlines of a text; `pen` gets each glyph with its left end (pixels right of the page's edge) and the
 /// pixels that one unit of the font has.
-pub(crate) fn outline<P: OutlineBuilder>(text: &Text, mut pen: impl FnMut(f64, f64) -> P) -> Vec<P> {
+pub(crate) fn outline<P: OutlineBuilder>(text: &TextLine, mut pen: impl FnMut(f64, f64) -> P) -> Vec<P> {
     let face = face(text.bold);
     let mut left = text.at.0 + indent(text);
     let mut pens = Vec::new();
@@ -88,8 +88,8 @@ mod tests {
     #[test]
     fn has_every_sign_the_figures_use() {
         for sign in "²δΔεκη×–…≥≤±% ,.−".chars() {
-            assert!(REGULAR.glyph_index(sign).is_some(), "{sign} is missing");
-            assert!(BOLD.glyph_index(sign).is_some(), "bold {sign} is missing");
+            assert!(REGULAR_FACE.glyph_index(sign).is_some(), "{sign} is missing");
+            assert!(BOLD_FACE.glyph_index(sign).is_some(), "bold {sign} is missing");
         }
     }
 

@@ -1,10 +1,10 @@
 //! The front of a study: the metric against another objective, stopped trials at their forecasts.
 
 use super::color::{BLUE, GRAY, SILVER, VERMILLION};
-use super::figure::{Figure, Shape, Stroke, hinted};
-use super::page::{Key, Mark, Page};
+use super::figure::{Figure, Shape, Stroke, hinted_group};
+use super::page::{FigurePage, LegendEntry, LegendMark};
 use super::panel::Panel;
-use super::scale::{Range, short};
+use super::scale::{AxisRange, short};
 
 /// A trial at its values.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,20 +47,23 @@ impl FrontFigure {
     /// Draws all trials, those of the front joined by a line.
     pub(crate) fn draw(&self) -> Figure {
         let keys = [
-            Key::new(Mark::Dot(BLUE), "on the front"),
-            Key::new(Mark::Dot(SILVER), "dominated"),
-            Key::new(Mark::Whisker(VERMILLION), "stopped, at its forecast ± its standard deviation"),
+            LegendEntry::new(LegendMark::Dot(BLUE), "on the front"),
+            LegendEntry::new(LegendMark::Dot(SILVER), "dominated"),
+            LegendEntry::new(
+                LegendMark::Whisker(VERMILLION),
+                "stopped, at its forecast ± its standard deviation",
+            ),
         ];
-        let mut page = Page::new(640.0, &self.title, &self.subtitle, &keys);
+        let mut page = FigurePage::new(640.0, &self.title, &self.subtitle, &keys);
         let area = page.body.inset(60.0, 34.0, 20.0, 44.0);
         let all = || self.front.iter().chain(&self.dominated).chain(&self.stopped);
-        let x = Range::covering(all().map(|point| point.x));
-        let y = Range::from_most_values(all().map(|point| point.y)).padded(0.06, 0.06);
+        let x = AxisRange::covering(all().map(|point| point.x));
+        let y = AxisRange::from_most_values(all().map(|point| point.y)).with_padding(0.06, 0.06);
         let is_wide = x.low > 0.0 && x.high > MIN_LOG_RATIO * x.low;
         let panel = if is_wide {
-            Panel::new(area, Range { low: x.low * 0.9, high: x.high * 1.1 }, y).with_log_x()
+            Panel::new(area, AxisRange { low: x.low * 0.9, high: x.high * 1.1 }, y).with_log_x()
         } else {
-            Panel::new(area, x.padded(0.04, 0.04), y)
+            Panel::new(area, x.with_padding(0.04, 0.04), y)
         };
         page.draw(panel.frame(&self.other, &self.metric));
         page.draw([panel.clip(self.marks(&panel))]);
@@ -103,13 +106,13 @@ impl FrontFigure {
                     self.other,
                     short(point.x)
                 );
-                Some(hinted("point", hint, parts))
+                Some(hinted_group("point", hint, parts))
             }));
         }
         if self.front.is_empty() {
             let middle =
                 ((panel.area.left + panel.area.right) / 2.0, (panel.area.top + panel.area.bottom) / 2.0);
-            shapes.push(Shape::Text(super::figure::Text::new(
+            shapes.push(Shape::Text(super::figure::TextLine::new(
                 middle,
                 "no trial has finished yet",
                 14.0,

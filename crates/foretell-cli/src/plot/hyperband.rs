@@ -1,9 +1,9 @@
 //! Replay of Hyperband: speed-up by early stopping after each of its iterations, one line per variant.
 
-use super::bands::{self, Banded};
+use super::bands::{self, BandedLine};
 use super::color::SILVER;
 use super::figure::{Figure, Stroke};
-use super::page::Page;
+use super::page::FigurePage;
 use super::panel::Panel;
 
 /// One variant.
@@ -17,7 +17,7 @@ pub(crate) struct HyperbandSeries {
 
 /// Speed-up by iteration of Hyperband.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Hyperband {
+pub(crate) struct HyperbandFigure {
     /// The title.
     pub title: String,
     /// The subtitle, such as the number of runs.
@@ -26,12 +26,12 @@ pub(crate) struct Hyperband {
     pub series: Vec<HyperbandSeries>,
 }
 
-impl Hyperband {
+impl HyperbandFigure {
     /// Draws a line with a band of ± one standard error for each variant, and the level of no speed-up.
     pub(crate) fn draw(&self) -> Figure {
-        let mut page = Page::new(600.0, &self.title, &self.subtitle, &[]);
-        let all: Vec<Banded> = self.series.iter().map(banded).collect();
-        let y = bands::y_range(&all).with(1.0).padded(0.03, 0.05);
+        let mut page = FigurePage::new(600.0, &self.title, &self.subtitle, &[]);
+        let all: Vec<BandedLine> = self.series.iter().map(banded_line).collect();
+        let y = bands::y_range(&all).with(1.0).with_padding(0.03, 0.05);
         let room = bands::room(self.series.iter().map(|s| s.name.as_str()));
         let panel = Panel::new(page.body.inset(46.0, 34.0, room, 44.0), bands::x_range(&all), y);
         page.draw(panel.frame("Hyperband iteration", "speed-up (times)"));
@@ -42,10 +42,10 @@ impl Hyperband {
     }
 }
 
-fn banded(series: &HyperbandSeries) -> Banded {
+fn banded_line(series: &HyperbandSeries) -> BandedLine {
     let points =
         series.points.iter().map(|(x, mean, error)| (*x, *mean, mean - error, mean + error)).collect();
-    Banded { name: series.name.clone(), points, steps: false }
+    BandedLine { name: series.name.clone(), points, steps: false }
 }
 
 #[cfg(test)]
@@ -53,9 +53,9 @@ mod tests {
     use super::*;
     use crate::plot::svg::encode;
 
-    fn figure(points: Vec<(f64, f64, f64)>) -> Hyperband {
+    fn figure(points: Vec<(f64, f64, f64)>) -> HyperbandFigure {
         let series = vec![HyperbandSeries { name: "f-Hyperband".into(), points }];
-        Hyperband { title: "t".into(), subtitle: "40 runs".into(), series }
+        HyperbandFigure { title: "t".into(), subtitle: "40 runs".into(), series }
     }
 
     #[test]

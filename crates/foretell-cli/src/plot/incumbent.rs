@@ -1,8 +1,8 @@
 //! Replay: the best score so far against the resource spent, one line per policy, with bands over runs.
 
-use super::bands::{self, Banded};
+use super::bands::{self, BandedLine};
 use super::figure::Figure;
-use super::page::Page;
+use super::page::FigurePage;
 use super::panel::Panel;
 use foretell_search::BestSoFarPoint;
 
@@ -17,7 +17,7 @@ pub(crate) struct BestSoFarSeries {
 
 /// The best score so far against the resource spent.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct BestSoFar {
+pub(crate) struct BestSoFarFigure {
     /// The title.
     pub title: String,
     /// The subtitle, which should explain the bands.
@@ -32,13 +32,13 @@ pub(crate) struct BestSoFar {
     pub series: Vec<BestSoFarSeries>,
 }
 
-impl BestSoFar {
+impl BestSoFarFigure {
     /// Draws a step line with its band for each policy.
     pub(crate) fn draw(&self) -> Figure {
-        let mut page = Page::new(600.0, &self.title, &self.subtitle, &[]);
-        let all: Vec<Banded> = self.series.iter().map(banded).collect();
+        let mut page = FigurePage::new(600.0, &self.title, &self.subtitle, &[]);
+        let all: Vec<BandedLine> = self.series.iter().map(banded_line).collect();
         let x = bands::x_range(&all).with(if self.log_resource { f64::NAN } else { 0.0 });
-        let y = bands::y_range(&all).padded(0.02, 0.03);
+        let y = bands::y_range(&all).with_padding(0.02, 0.03);
         let room = bands::room(self.series.iter().map(|s| s.name.as_str()));
         let panel = Panel::new(page.body.inset(46.0, 34.0, room, 44.0), x, y);
         let panel = if self.log_resource { panel.with_log_x() } else { panel };
@@ -49,9 +49,9 @@ impl BestSoFar {
     }
 }
 
-fn banded(series: &BestSoFarSeries) -> Banded {
+fn banded_line(series: &BestSoFarSeries) -> BandedLine {
     let point = |p: &BestSoFarPoint| (p.resource, p.middle, p.low, p.high);
-    Banded { name: series.name.clone(), points: series.points.iter().map(point).collect(), steps: true }
+    BandedLine { name: series.name.clone(), points: series.points.iter().map(point).collect(), steps: true }
 }
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use crate::plot::svg::encode;
 
-    fn figure(values: &[f64], log_resource: bool) -> BestSoFar {
+    fn figure(values: &[f64], log_resource: bool) -> BestSoFarFigure {
         let point = |(i, v): (usize, &f64)| BestSoFarPoint {
             resource: 10.0 * i as f64,
             middle: *v,
@@ -71,7 +71,7 @@ mod tests {
             points: values.iter().enumerate().map(point).collect(),
         }];
         let (title, subtitle) = ("t".into(), "s".into());
-        BestSoFar {
+        BestSoFarFigure {
             title,
             subtitle,
             metric: "accuracy".into(),

@@ -1,9 +1,9 @@
 //! Labels at the ends of lines, moved apart so that they do not overlap.
 
 use super::color::Color;
-use super::figure::{Shape, Text};
+use super::figure::{Shape, TextLine};
 use super::font;
-use super::panel::LABEL;
+use super::panel::LABEL_FONT_SIZE;
 
 /// A label with its preferred height.
 pub(crate) struct EndLabel {
@@ -18,12 +18,15 @@ pub(crate) struct EndLabel {
 /// The labels in a column that starts at `left`, between `top` and `bottom`, each cut to `limit` pixels.
 pub(crate) fn column(labels: &[EndLabel], left: f64, limit: f64, top: f64, bottom: f64) -> Vec<Shape> {
     let heights: Vec<f64> = labels.iter().map(|l| l.y).collect();
-    spread(&heights, 1.25 * LABEL, top, bottom)
+    spread(&heights, 1.25 * LABEL_FONT_SIZE, top, bottom)
         .into_iter()
         .zip(labels)
         .map(|(y, label)| {
-            let content = font::shorten(&label.content, LABEL, limit);
-            Shape::Text(Text::new((left, y + 0.35 * LABEL), content, LABEL, label.color).with_halo())
+            let content = font::shorten(&label.content, LABEL_FONT_SIZE, limit);
+            Shape::Text(
+                TextLine::new((left, y + 0.35 * LABEL_FONT_SIZE), content, LABEL_FONT_SIZE, label.color)
+                    .with_halo(),
+            )
         })
         .collect()
 }

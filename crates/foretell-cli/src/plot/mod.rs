@@ -33,22 +33,22 @@ mod speedup;
 mod svg;
 mod watched;
 
-pub(crate) use accuracy::{Accuracy, AccuracyPanel, AccuracyPoint, AccuracySeries};
-pub(crate) use calibration::{Calibration, CalibrationSeries};
+pub(crate) use accuracy::{AccuracyFigure, AccuracyPanel, AccuracyPoint, AccuracySeries};
+pub(crate) use calibration::{CalibrationFigure, CalibrationSeries};
 pub(crate) use error::PlotError;
-pub(crate) use fan::{Fan, FanRun};
-pub(crate) use fates::{Fates, RecordedFate, RecordedRun};
+pub(crate) use fan::{FanFigure, FanRun};
+pub(crate) use fates::{FatesFigure, RecordedFate, RecordedRun};
 pub(crate) use figure::Figure;
 pub(crate) use front::{FrontFigure, FrontPoint};
-pub(crate) use hyperband::{Hyperband, HyperbandSeries};
-pub(crate) use incumbent::{BestSoFar, BestSoFarSeries};
-pub(crate) use q_learning::{EpsilonStage, QLearning};
+pub(crate) use hyperband::{HyperbandFigure, HyperbandSeries};
+pub(crate) use incumbent::{BestSoFarFigure, BestSoFarSeries};
+pub(crate) use q_learning::{EpsilonStage, QLearningFigure};
 pub(crate) use recorded::{CurveOutcome, CurvePanel, DrawnCurve, RecordedCurvesFigure};
-pub(crate) use scatter::{Scatter, ScatterPoint};
-pub(crate) use search::{Search, SearchFate, SearchForecast, SearchTrial};
-pub(crate) use size::Size;
-pub(crate) use speedup::{Speedup, SpeedupPoint, SpeedupSeries};
-pub(crate) use watched::Watched;
+pub(crate) use scatter::{ScatterFigure, ScatterPoint};
+pub(crate) use search::{SearchFate, SearchFigure, SearchForecast, SearchTrial};
+pub(crate) use size::FigureSize;
+pub(crate) use speedup::{SpeedupFigure, SpeedupPoint, SpeedupSeries};
+pub(crate) use watched::WatchedMetric;
 
 use std::path::Path;
 
@@ -116,7 +116,7 @@ mod tests {
 
     fn figure() -> Figure {
         let series = vec![CalibrationSeries { predictor: "gp".into(), points: vec![(0.5, 0.4), (0.9, 0.8)] }];
-        Calibration { title: "calibration".into(), subtitle: "two points".into(), series }.draw()
+        CalibrationFigure { title: "calibration".into(), subtitle: "two points".into(), series }.draw()
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! A panel: one pair of axes with its grid, and lines, bands and marks drawn in the units of the data.
 
 use super::color::{Color, GRAY, INK, MIST, SILVER};
-use super::figure::{Anchor, Place, Rect, Shape, Stroke, Text, clipped};
-use super::scale::{Range, Scale};
+use super::figure::{PagePoint, Rect, Shape, Stroke, TextAnchor, TextLine, clipped_group};
+use super::scale::{AxisRange, AxisScale};
 
 /// Font size of tick labels.
-pub(crate) const TICK: f64 = 12.0;
+pub(crate) const TICK_FONT_SIZE: f64 = 12.0;
 /// Font size of axis labels and direct labels.
-pub(crate) const LABEL: f64 = 13.0;
+pub(crate) const LABEL_FONT_SIZE: f64 = 13.0;
 
 /// One pair of axes.
 #[derive(Clone, Copy, Debug)]
@@ -15,33 +15,37 @@ pub(crate) struct Panel {
     /// Where the data are drawn; tick labels lie outside.
     pub area: Rect,
     /// To the right.
-    pub x: Scale,
+    pub x: AxisScale,
     /// Upwards.
-    pub y: Scale,
+    pub y: AxisScale,
 }
 
 impl Panel {
     /// A panel with linear axes.
-    pub(crate) fn new(area: Rect, x: Range, y: Range) -> Self {
-        Self { area, x: Scale::linear(x, area.left, area.right), y: Scale::linear(y, area.bottom, area.top) }
+    pub(crate) fn new(area: Rect, x: AxisRange, y: AxisRange) -> Self {
+        Self {
+            area,
+            x: AxisScale::linear(x, area.left, area.right),
+            y: AxisScale::linear(y, area.bottom, area.top),
+        }
     }
 
     /// A copy with a logarithmic horizontal axis, if its range is positive.
     pub(crate) fn with_log_x(self) -> Self {
-        Self { x: Scale::log(self.x.range, self.area.left, self.area.right), ..self }
+        Self { x: AxisScale::log(self.x.range, self.area.left, self.area.right), ..self }
     }
 
     /// A panel for learning curves with these values: a metric to be minimized that is positive and falls by more than
     /// four times gets a logarithmic axis, so that its end is visible.
-    pub(crate) fn of_curves(area: Rect, x: Range, y: Range, maximize: bool, values: &[f64]) -> Self {
+    pub(crate) fn of_curves(area: Rect, x: AxisRange, y: AxisRange, maximize: bool, values: &[f64]) -> Self {
         let linear = Self::new(area, x, y);
-        let most = Range::from_most_values(values.iter().copied());
+        let most = AxisRange::from_most_values(values.iter().copied());
         if maximize || values.iter().any(|v| *v <= 0.0) || most.low <= 0.0 || most.high / most.low <= 4.0 {
             return linear;
         }
-        let logs = Range::from_most_values(values.iter().map(|v| v.ln())).padded(0.08, 0.03);
-        let y = Range { low: logs.low.exp(), high: logs.high.exp() };
-        Self { y: Scale::log(y, area.bottom, area.top), ..linear }
+        let logs = AxisRange::from_most_values(values.iter().map(|v| v.ln())).with_padding(0.08, 0.03);
+        let y = AxisRange { low: logs.low.exp(), high: logs.high.exp() };
+        Self { y: AxisScale::log(y, area.bottom, area.top), ..linear }
     }
 
     /// The panel with a vertical axis that holds `value` too, if the value is finite and the axis can.
@@ -50,14 +54,14 @@ impl Panel {
             return self;
         }
         // with a little room, so that nothing lies on the edge
-        let Range { low, high } = self.y.range;
+        let AxisRange { low, high } = self.y.range;
         let range = if self.y.log {
-            let logs = Range { low: low.ln(), high: high.ln() }.with(value.ln()).padded(0.03, 0.03);
-            Range { low: logs.low.exp(), high: logs.high.exp() }
+            let logs = AxisRange { low: low.ln(), high: high.ln() }.with(value.ln()).with_padding(0.03, 0.03);
+            AxisRange { low: logs.low.exp(), high: logs.high.exp() }
         } else {
-            Range { low, high }.with(value).padded(0.03, 0.03)
+            AxisRange { low, high }.with(value).with_padding(0.03, 0.03)
         };
-        Self { y: Scale { range, ..self.y }, ..self }
+        Self { y: AxisScale { range, ..self.y }, ..self }
     }
 
     /// A sentence on the values that the picture leaves out; empty if it shows all.
@@ -73,7 +77,7 @@ impl Panel {
     }
 
     /// The place of a pair of values, if both are finite.
-    pub(crate) fn place(&self, (x, y): (f64, f64)) -> Option<Place> {
+    pub(crate) fn place(&self, (x, y): (f64, f64)) -> Option<PagePoint> {
         (x.is_finite() && y.is_finite()).then(|| (self.x.pixel(x), self.y.pixel(y)))
     }
 
@@ -90,8 +94,8 @@ impl Panel {
         let middle = ((self.area.left + self.area.right) / 2.0, self.area.bottom + 38.0);
         let above = (self.area.left - 46.0, self.area.top - 12.0);
         vec![
-            Shape::Text(Text::new(middle, x_label, LABEL, INK).anchored(Anchor::Middle)),
-            Shape::Text(Text::new(above, y_label, LABEL, INK)),
+            Shape::Text(TextLine::new(middle, x_label, LABEL_FONT_SIZE, INK).with_anchor(TextAnchor::Middle)),
+            Shape::Text(TextLine::new(above, y_label, LABEL_FONT_SIZE, INK)),
         ]
     }
 
@@ -99,8 +103,10 @@ impl Panel {
     pub(crate) fn grid(&self) -> Vec<Shape> {
         let mut shapes = self.grid_lines(self.area.left, self.area.right);
         for (value, label) in self.y.ticks(self.y_tick_count()) {
-            let at = (self.area.left - 7.0, self.y.pixel(value) + 0.35 * TICK);
-            shapes.push(Shape::Text(Text::new(at, label, TICK, GRAY).anchored(Anchor::End)));
+            let at = (self.area.left - 7.0, self.y.pixel(value) + 0.35 * TICK_FONT_SIZE);
+            shapes.push(Shape::Text(
+                TextLine::new(at, label, TICK_FONT_SIZE, GRAY).with_anchor(TextAnchor::End),
+            ));
         }
         shapes
     }
@@ -131,8 +137,8 @@ impl Panel {
         for (value, label) in ticks {
             let x = self.x.pixel(*value);
             shapes.push(Shape::Line(vec![(x, bottom), (x, bottom + 4.0)], Stroke::solid_line(SILVER, 1.0)));
-            let text = Text::new((x, bottom + 18.0), label.clone(), TICK, GRAY);
-            shapes.push(Shape::Text(text.anchored(Anchor::Middle)));
+            let text = TextLine::new((x, bottom + 18.0), label.clone(), TICK_FONT_SIZE, GRAY);
+            shapes.push(Shape::Text(text.with_anchor(TextAnchor::Middle)));
         }
         shapes
     }
@@ -142,7 +148,7 @@ impl Panel {
         points
             .split(|p| self.place(*p).is_none())
             .filter(|piece| !piece.is_empty())
-            .map(|piece| piece.iter().filter_map(|p| self.place(*p)).collect::<Vec<Place>>())
+            .map(|piece| piece.iter().filter_map(|p| self.place(*p)).collect::<Vec<PagePoint>>())
             .map(|places| match places.as_slice() {
                 [only] => Shape::Dot(*only, stroke.width.max(1.5), stroke.color),
                 _ => Shape::Line(places, stroke),
@@ -158,7 +164,7 @@ impl Panel {
             .iter()
             .rev()
             .filter_map(|(x, low, high)| self.place((*x, *high)).filter(|_| low.is_finite()));
-        let places: Vec<Place> = lower.chain(upper).collect();
+        let places: Vec<PagePoint> = lower.chain(upper).collect();
         (places.len() > 2).then_some(Shape::Area(places, color))
     }
 
@@ -175,7 +181,7 @@ impl Panel {
 
     /// Shapes cut at the edges of the panel, with a little room for marks that lie on them.
     pub(crate) fn clip(&self, shapes: Vec<Shape>) -> Shape {
-        clipped(self.area.inset(-4.0, -2.0, -4.0, -1.0), shapes)
+        clipped_group(self.area.inset(-4.0, -2.0, -4.0, -1.0), shapes)
     }
 }
 
@@ -185,7 +191,7 @@ mod tests {
 
     fn panel() -> Panel {
         let area = Rect { left: 0.0, top: 0.0, right: 100.0, bottom: 100.0 };
-        Panel::new(area, Range { low: 0.0, high: 10.0 }, Range { low: 0.0, high: 1.0 })
+        Panel::new(area, AxisRange { low: 0.0, high: 10.0 }, AxisRange { low: 0.0, high: 1.0 })
     }
 
     #[test]
@@ -207,9 +213,9 @@ mod tests {
     #[test]
     fn the_axis_of_losses_can_be_made_to_hold_a_value_and_never_loses_one_without_a_logarithm() {
         let area = panel().area;
-        let x = Range { low: 0.0, high: 10.0 };
+        let x = AxisRange { low: 0.0, high: 10.0 };
         let falling = [8.0, 4.0, 2.0, 1.0, 0.5];
-        let losses = Panel::of_curves(area, x, Range::covering(falling), false, &falling);
+        let losses = Panel::of_curves(area, x, AxisRange::covering(falling), false, &falling);
         assert!(losses.y.log && !losses.y.holds(0.01) && !losses.y.holds(1e3));
         for value in [0.01, 1e3] {
             let panel = losses.holding(value);
@@ -219,7 +225,8 @@ mod tests {
             assert_eq!(losses.holding(odd).y, losses.y);
         }
         let with_zero = [falling, [0.0, -0.5, 0.5, 0.25, 0.125]].concat();
-        let panel = Panel::of_curves(area, x, Range::covering(with_zero.iter().copied()), false, &with_zero);
+        let panel =
+            Panel::of_curves(area, x, AxisRange::covering(with_zero.iter().copied()), false, &with_zero);
         assert!(!panel.y.log && with_zero.iter().all(|loss| panel.y.holds(*loss)));
         assert!(panel.left_out(&with_zero).is_empty());
     }

@@ -7,9 +7,9 @@ use ttf_parser::OutlineBuilder;
 
 use super::color::{Color, WHITE};
 use super::error::PlotError;
-use super::figure::{Figure, Place, Rect, Shape, Stroke, Text};
+use super::figure::{Figure, PagePoint, Rect, Shape, Stroke, TextLine};
 use super::font;
-use super::size::Size;
+use super::size::FigureSize;
 
 /// Pixels of the picture for each pixel of the figure, if no size is given.
 const DEFAULT_ZOOM: f64 = 1.6;
@@ -20,22 +20,22 @@ const DEFAULT_ZOOM: f64 = 1.6;
 /// [`PlotError::Png`] when there is no memory for the picture or it cannot be encoded.
 pub(crate) fn encode(figure: &Figure) -> Result<Vec<u8>, PlotError> {
     // the figures are a few thousand pixels: no cast is out of range
-    let zoom = figure.size.map_or(DEFAULT_ZOOM, Size::zoom);
+    let zoom = figure.size.map_or(DEFAULT_ZOOM, FigureSize::zoom);
     let (width, height) = ((figure.width * zoom).round() as u32, (figure.height * zoom).round() as u32);
     let failed = |reason: String| PlotError::Png { width, height, reason };
     let mut pixmap = Pixmap::new(width, height).ok_or_else(|| failed("too large or empty".to_owned()))?;
     pixmap.fill(tiny_skia::Color::WHITE);
-    Canvas { pixmap: &mut pixmap, zoom: Transform::from_scale(zoom as f32, zoom as f32) }
+    PixelCanvas { pixmap: &mut pixmap, zoom: Transform::from_scale(zoom as f32, zoom as f32) }
         .shapes(&figure.shapes, None);
     pixmap.encode_png().map_err(|error| failed(error.to_string()))
 }
 
-struct Canvas<'a> {
+struct PixelCanvas<'a> {
     pixmap: &'a mut Pixmap,
     zoom: Transform,
 }
 
-impl Canvas<'_> {
+impl PixelCanvas<'_> {
     fn shapes(&mut self, shapes: &[Shape], mask: Option<&Mask>) {
         for shape in shapes {
             self.shape(shape, mask);
@@ -80,7 +80,7 @@ impl Canvas<'_> {
         }
     }
 
-    fn text(&mut self, text: &Text, mask: Option<&Mask>) {
+    fn text(&mut self, text: &TextLine, mask: Option<&Mask>) {
         let glyphs: Vec<Path> = glyphs(text);
         if text.halo {
             // all rims come before the first letter, because the rim of one would otherwise cover its neighbor
@@ -114,7 +114,7 @@ fn paint(color: Color) -> Paint<'static> {
     paint
 }
 
-fn polyline(points: &[Place], closed: bool) -> Option<Path> {
+fn polyline(points: &[PagePoint], closed: bool) -> Option<Path> {
     let mut builder = PathBuilder::new();
     for (index, (x, y)) in points.iter().enumerate() {
         if index == 0 {
@@ -129,11 +129,11 @@ fn polyline(points: &[Place], closed: bool) -> Option<Path> {
     builder.finish()
 }
 
-fn circle((x, y): Place, radius: f64) -> Option<Path> {
+fn circle((x, y): PagePoint, radius: f64) -> Option<Path> {
     PathBuilder::from_circle(x as f32, y as f32, radius as f32)
 }
 
-fn glyphs(text: &Text) -> Vec<Path> {
+fn glyphs(text: &TextLine) -> Vec<Path> {
     let pens = font::outline(text, |left, unit| GlyphPen {
         builder: PathBuilder::new(),
         left: left as f32,

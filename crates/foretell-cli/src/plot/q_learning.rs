@@ -1,12 +1,12 @@
 //! A Q-learning search: mean score at each ε, and over the models the best so far and the means of the best few.
 
-use super::bands::{self, Banded};
+use super::bands::{self, BandedLine};
 use super::color::{GRAY, INK, MIST, SILVER};
-use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, hinted};
+use super::figure::{Figure, Rect, Shape, Stroke, TextAnchor, TextLine, hinted_group};
 use super::font;
-use super::page::{Key, Mark, Page};
-use super::panel::{Panel, TICK};
-use super::scale::{Range, short};
+use super::page::{FigurePage, LegendEntry, LegendMark};
+use super::panel::{Panel, TICK_FONT_SIZE};
+use super::scale::{AxisRange, short};
 
 /// A stretch of models sampled at the same ε.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub(crate) struct EpsilonStage {
 
 /// A Q-learning search.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct QLearning {
+pub(crate) struct QLearningFigure {
     /// The title.
     pub title: String,
     /// The subtitle.
@@ -34,22 +34,25 @@ pub(crate) struct QLearning {
     pub scores: Vec<f64>,
 }
 
-impl QLearning {
+impl QLearningFigure {
     /// Draws the mean for each ε, a dot for each model, and lines for the best, the top 5 and the top 15.
     pub(crate) fn draw(&self) -> Figure {
         let keys = [
-            Key::new(Mark::Line(Stroke::solid_line(GRAY, 4.0)), format!("mean {} at each ε", self.metric)),
-            Key::new(Mark::Dot(SILVER), "one model"),
+            LegendEntry::new(
+                LegendMark::Line(Stroke::solid_line(GRAY, 4.0)),
+                format!("mean {} at each ε", self.metric),
+            ),
+            LegendEntry::new(LegendMark::Dot(SILVER), "one model"),
         ];
-        let mut page = Page::new(620.0, &self.title, &self.subtitle, &keys);
+        let mut page = FigurePage::new(620.0, &self.title, &self.subtitle, &keys);
         let all = [self.top("best so far", 1), self.top("mean of top 5", 5), self.top("mean of top 15", 15)];
         let room = bands::room(all.iter().map(|b| b.name.as_str()));
         let area = page.body.inset(46.0, 34.0, room, 62.0);
-        let y = Range::from_most_values(
+        let y = AxisRange::from_most_values(
             self.scores.iter().copied().chain(all.iter().flat_map(|b| b.points.iter().map(|p| p.1))),
         );
-        let x = Range { low: 0.0, high: self.scores.len().max(1) as f64 };
-        let panel = Panel::new(area, x, y.padded(0.06, 0.05));
+        let x = AxisRange { low: 0.0, high: self.scores.len().max(1) as f64 };
+        let panel = Panel::new(area, x, y.with_padding(0.06, 0.05));
         page.draw(panel.grid());
         page.draw([panel.clip(self.dots(&panel)), panel.clip(self.mean_bars(&panel))]);
         page.draw(self.epsilon_labels(&panel));
@@ -84,7 +87,7 @@ impl QLearning {
             let edge =
                 Shape::Line(vec![(to.0, panel.area.top), (to.0, from.1)], Stroke::solid_line(MIST, 1.0));
             let hint = format!("ε = {}: {} models, mean {}", short(stage.epsilon), end - start, short(mean));
-            Some(hinted("stage", hint, vec![edge, level]))
+            Some(hinted_group("stage", hint, vec![edge, level]))
         };
         self.stage_spans().into_iter().filter_map(bar).collect()
     }
@@ -95,8 +98,10 @@ impl QLearning {
             let (x, y) = panel.place(((start + end) as f64 / 2.0, mean))?;
             let content = short((1000.0 * mean).round() / 1000.0);
             let wide = panel.x.pixel(end as f64) - panel.x.pixel(start as f64);
-            let text = Text::new((x, y - 7.0), content, TICK, INK).anchored(Anchor::Middle).with_halo();
-            (font::width(&text.content, TICK, false) < wide).then_some(Shape::Text(text))
+            let text = TextLine::new((x, y - 7.0), content, TICK_FONT_SIZE, INK)
+                .with_anchor(TextAnchor::Middle)
+                .with_halo();
+            (font::width(&text.content, TICK_FONT_SIZE, false) < wide).then_some(Shape::Text(text))
         };
         self.stage_spans().into_iter().filter_map(text).collect()
     }
@@ -118,10 +123,11 @@ impl QLearning {
             } else {
                 short(stage.epsilon)
             };
-            let half = 0.5 * font::width(&content, TICK, false);
+            let half = 0.5 * font::width(&content, TICK_FONT_SIZE, false);
             if middle - half > free {
-                shapes
-                    .push(Shape::Text(Text::new((middle, y), content, TICK, GRAY).anchored(Anchor::Middle)));
+                shapes.push(Shape::Text(
+                    TextLine::new((middle, y), content, TICK_FONT_SIZE, GRAY).with_anchor(TextAnchor::Middle),
+                ));
                 free = middle + half + 6.0;
             }
         }
@@ -129,7 +135,7 @@ impl QLearning {
     }
 
     /// After each model the mean of the best `count` scores so far, from the `count`-th finite score on.
-    fn top(&self, name: &str, count: usize) -> Banded {
+    fn top(&self, name: &str, count: usize) -> BandedLine {
         let mut best: Vec<f64> = Vec::new();
         let mut points = Vec::new();
         for (index, score) in self.scores.iter().enumerate().filter(|(_, s)| s.is_finite()) {
@@ -143,7 +149,7 @@ impl QLearning {
         }
         let end = points.last().map(|p| (self.scores.len() as f64, p.1, p.2, p.3));
         points.extend(end);
-        Banded { name: name.to_owned(), points, steps: true }
+        BandedLine { name: name.to_owned(), points, steps: true }
     }
 }
 
@@ -152,10 +158,10 @@ mod tests {
     use super::*;
     use crate::plot::svg::encode;
 
-    fn figure(scores: Vec<f64>, maximize: bool) -> QLearning {
+    fn figure(scores: Vec<f64>, maximize: bool) -> QLearningFigure {
         let stages =
             vec![EpsilonStage { epsilon: 1.0, models: 4 }, EpsilonStage { epsilon: 0.1, models: 400 }];
-        QLearning {
+        QLearningFigure {
             title: "t".into(),
             subtitle: "s".into(),
             metric: "accuracy".into(),

@@ -1,11 +1,11 @@
 //! Recorded curves, colored by their outcome: a panel for each set.
 
 use super::color::{self, Color, SILVER, shade};
-use super::figure::{Figure, Rect, Shape, Stroke, Text, hinted};
+use super::figure::{Figure, Rect, Shape, Stroke, TextLine, hinted_group};
 use super::font;
-use super::page::{Key, Mark, Page};
-use super::panel::{LABEL, Panel};
-use super::scale::{Range, short};
+use super::page::{FigurePage, LegendEntry, LegendMark};
+use super::panel::{LABEL_FONT_SIZE, Panel};
+use super::scale::{AxisRange, short};
 
 /// The outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,22 +61,25 @@ impl RecordedCurvesFigure {
         let columns = if self.panels.len() < 4 { self.panels.len().max(1) } else { 2 };
         let rows = self.panels.len().div_ceil(columns).max(1);
         let height = if self.panels.len() < 2 { 600.0 } else { 150.0 + 340.0 * rows as f64 };
-        let mut page = Page::new(height, &self.title, &self.subtitle, &self.keys());
+        let mut page = FigurePage::new(height, &self.title, &self.subtitle, &self.keys());
         for (cell, set) in page.cells(self.panels.len().max(1), columns).into_iter().zip(&self.panels) {
             page.draw(set.draw(cell));
         }
         page.figure
     }
 
-    fn keys(&self) -> Vec<Key> {
-        let mut keys = vec![Key::new(Mark::Ramp, "final result, worst to best by rank")];
+    fn keys(&self) -> Vec<LegendEntry> {
+        let mut keys = vec![LegendEntry::new(LegendMark::Ramp, "final result, worst to best by rank")];
         let has = |came: CurveOutcome| {
             self.panels.iter().flat_map(|panel| &panel.curves).any(|curve| curve.came == came)
         };
         for (came, words) in [(CurveOutcome::Diverged, "diverged"), (CurveOutcome::Unfinished, "unfinished")]
         {
             if has(came) {
-                keys.push(Key::new(Mark::Line(Stroke::solid_line(outcome_color(came), 2.4)), words));
+                keys.push(LegendEntry::new(
+                    LegendMark::Line(Stroke::solid_line(outcome_color(came), 2.4)),
+                    words,
+                ));
             }
         }
         keys
@@ -86,16 +89,16 @@ impl RecordedCurvesFigure {
 impl CurvePanel {
     fn draw(&self, cell: Rect) -> Vec<Shape> {
         let values: Vec<f64> = self.curves.iter().flat_map(|r| r.points.iter().map(|p| p.1)).collect();
-        let y = Range::from_most_values(values.iter().copied()).padded(0.03, 0.04);
-        let x = Range::covering(self.curves.iter().flat_map(|r| r.points.iter().map(|p| p.0)));
+        let y = AxisRange::from_most_values(values.iter().copied()).with_padding(0.03, 0.04);
+        let x = AxisRange::covering(self.curves.iter().flat_map(|r| r.points.iter().map(|p| p.0)));
         let panel = Panel::of_curves(cell.inset(52.0, 58.0, 20.0, 44.0), x, y, self.maximize, &values);
         let mut shapes = panel.frame("epochs", &self.metric);
         let heading = format!("{}: {} of {} curves", self.name, self.curves.len(), self.runs);
-        let heading = font::shorten(&heading, LABEL, cell.width() - 12.0);
+        let heading = font::shorten(&heading, LABEL_FONT_SIZE, cell.width() - 12.0);
         let at = (panel.area.left - 46.0, panel.area.top - 34.0);
-        shapes.push(Shape::Text(Text::new(at, heading, LABEL, super::color::INK).bold()));
+        shapes.push(Shape::Text(TextLine::new(at, heading, LABEL_FONT_SIZE, super::color::INK).with_bold()));
         let mut order: Vec<&DrawnCurve> = self.curves.iter().collect();
-        order.sort_by(|a, b| height(a.came).total_cmp(&height(b.came)));
+        order.sort_by(|a, b| drawing_order(a.came).total_cmp(&drawing_order(b.came)));
         shapes.push(panel.clip(order.into_iter().map(|curve| self.curve(&panel, curve)).collect()));
         shapes
     }
@@ -108,12 +111,12 @@ impl CurvePanel {
             CurveOutcome::Diverged => "diverged".to_owned(),
             CurveOutcome::Unfinished => "unfinished".to_owned(),
         };
-        hinted("run", format!("{}: {came}", curve.name), panel.line(&curve.points, stroke))
+        hinted_group("run", format!("{}: {came}", curve.name), panel.line(&curve.points, stroke))
     }
 }
 
 /// In which order curves are drawn.
-fn height(came: CurveOutcome) -> f64 {
+fn drawing_order(came: CurveOutcome) -> f64 {
     match came {
         CurveOutcome::ToTheEnd(share, _) => share,
         CurveOutcome::Diverged => -1.0,
@@ -124,7 +127,7 @@ fn height(came: CurveOutcome) -> f64 {
 fn outcome_color(came: CurveOutcome) -> Color {
     match came {
         CurveOutcome::ToTheEnd(share, _) => shade(share),
-        CurveOutcome::Diverged => color::failed(),
+        CurveOutcome::Diverged => color::failed_trial_color(),
         CurveOutcome::Unfinished => SILVER,
     }
 }

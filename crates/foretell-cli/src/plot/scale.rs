@@ -2,21 +2,21 @@
 
 /// The values that an axis shows, `low < high`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Range {
+pub(crate) struct AxisRange {
     /// Smallest value shown.
     pub low: f64,
     /// Largest value shown.
     pub high: f64,
 }
 
-impl Range {
+impl AxisRange {
     /// All finite values; 0–1 when there are none, and a little room around a single one.
     pub(crate) fn covering(values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = values
             .into_iter()
             .filter(|v| v.is_finite())
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-        if low > high { Self { low: 0.0, high: 1.0 } } else { Self { low, high }.opened() }
+        if low > high { Self { low: 0.0, high: 1.0 } } else { Self { low, high }.with_room() }
     }
 
     /// The range of most values: beyond the 2 % and 98 % quantiles half of the distance between them is added, not
@@ -27,7 +27,7 @@ impl Range {
         let all = Self::covering(sorted.iter().copied());
         let (Some(low), Some(high)) = (quantile(&sorted, 0.02), quantile(&sorted, 0.98)) else { return all };
         let room = 0.5 * (high - low);
-        Self { low: all.low.max(low - room), high: all.high.min(high + room) }.opened()
+        Self { low: all.low.max(low - room), high: all.high.min(high + room) }.with_room()
     }
 
     /// The range that also holds `value`, if that is finite.
@@ -36,12 +36,12 @@ impl Range {
     }
 
     /// The range with a fraction of its length added below and above.
-    pub(crate) fn padded(self, below: f64, above: f64) -> Self {
+    pub(crate) fn with_padding(self, below: f64, above: f64) -> Self {
         let length = self.high - self.low;
         Self { low: self.low - below * length, high: self.high + above * length }
     }
 
-    fn opened(self) -> Self {
+    fn with_room(self) -> Self {
         // only an exact tie has no length
         if self.low < self.high {
             return self;
@@ -59,9 +59,9 @@ fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
 
 /// From values to pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Scale {
+pub(crate) struct AxisScale {
     /// The values shown.
-    pub range: Range,
+    pub range: AxisRange,
     /// Pixel of the lowest value.
     pub from: f64,
     /// Pixel of the highest value.
@@ -70,14 +70,14 @@ pub(crate) struct Scale {
     pub log: bool,
 }
 
-impl Scale {
+impl AxisScale {
     /// Equal steps are equally long.
-    pub(crate) fn linear(range: Range, from: f64, to: f64) -> Self {
+    pub(crate) fn linear(range: AxisRange, from: f64, to: f64) -> Self {
         Self { range, from, to, log: false }
     }
 
     /// Equal factors are equally long; linear when the range is not positive.
-    pub(crate) fn log(range: Range, from: f64, to: f64) -> Self {
+    pub(crate) fn log(range: AxisRange, from: f64, to: f64) -> Self {
         Self { range, from, to, log: range.low > 0.0 }
     }
 
@@ -108,7 +108,7 @@ impl Scale {
     }
 }
 
-fn linear_ticks(range: Range, count: usize) -> Vec<(f64, String)> {
+fn linear_ticks(range: AxisRange, count: usize) -> Vec<(f64, String)> {
     // the widest round step that gives nearly as many ticks as wished
     let enough = (0.7 * count as f64).ceil().max(2.0);
     let decade = 10f64.powf((range.high - range.low).log10().floor());
@@ -145,13 +145,13 @@ fn format_power(value: f64, step: f64, digits: usize) -> String {
 }
 
 /// The first and the last multiple of `step` in the range, in steps; `None` if there is no such multiple.
-fn multiples_within(range: Range, step: f64) -> Option<(f64, f64)> {
+fn multiples_within(range: AxisRange, step: f64) -> Option<(f64, f64)> {
     // with a little room, because an end that is a multiple of the step would otherwise be lost by rounding
     let (first, last) = ((range.low / step - 1e-9).ceil(), (range.high / step + 1e-9).floor());
     (first.is_finite() && first <= last).then_some((first, last))
 }
 
-fn log_ticks(range: Range, count: usize) -> Vec<(f64, String)> {
+fn log_ticks(range: AxisRange, count: usize) -> Vec<(f64, String)> {
     let decades = (range.high / range.low).log10();
     if decades < 0.7 {
         return linear_ticks(range, count);
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn ticks_are_round_and_inside() {
         let labels = |low, high| -> Vec<String> {
-            Scale::linear(Range { low, high }, 0.0, 1.0).ticks(5).into_iter().map(|t| t.1).collect()
+            AxisScale::linear(AxisRange { low, high }, 0.0, 1.0).ticks(5).into_iter().map(|t| t.1).collect()
         };
         assert_eq!(labels(0.0, 1.0), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(labels(0.0, 20.0), ["0", "5", "10", "15", "20"]);
@@ -242,9 +242,12 @@ mod tests {
         for (low, high) in ranges {
             for log in [false, true] {
                 for count in 3..=10 {
-                    let range = Range { low, high };
-                    let scale =
-                        if log { Scale::log(range, 0.0, 1.0) } else { Scale::linear(range, 0.0, 1.0) };
+                    let range = AxisRange { low, high };
+                    let scale = if log {
+                        AxisScale::log(range, 0.0, 1.0)
+                    } else {
+                        AxisScale::linear(range, 0.0, 1.0)
+                    };
                     let labels: Vec<String> = scale.ticks(count).into_iter().map(|tick| tick.1).collect();
                     let different: std::collections::BTreeSet<&String> = labels.iter().collect();
                     assert_eq!(different.len(), labels.len(), "{low} to {high}: {labels:?}");
@@ -253,7 +256,11 @@ mod tests {
             }
         }
         let labels = |low, high| -> Vec<String> {
-            Scale::linear(Range { low, high }, 0.0, 1.0).ticks(5).into_iter().map(|tick| tick.1).collect()
+            AxisScale::linear(AxisRange { low, high }, 0.0, 1.0)
+                .ticks(5)
+                .into_iter()
+                .map(|tick| tick.1)
+                .collect()
         };
         assert_eq!(labels(0.9991, 0.9994), ["0.9991", "0.9992", "0.9993", "0.9994"]);
         assert_eq!(labels(0.0, 3e6), ["0", "1e6", "2e6", "3e6"]);
@@ -263,7 +270,7 @@ mod tests {
 
     #[test]
     fn log_ticks_are_decades_when_there_are_many() {
-        let scale = Scale::log(Range { low: 0.5, high: 2e4 }, 0.0, 1.0);
+        let scale = AxisScale::log(AxisRange { low: 0.5, high: 2e4 }, 0.0, 1.0);
         let values: Vec<f64> = scale.ticks(8).into_iter().map(|t| t.0).collect();
         assert_eq!(values, [1.0, 10.0, 100.0, 1000.0, 10000.0]);
     }
@@ -271,13 +278,13 @@ mod tests {
     #[test]
     fn a_diverged_run_does_not_flatten_the_others() {
         let values = (0..100).map(|i| f64::from(i) / 100.0).chain([1e12, f64::NAN]);
-        assert!(Range::from_most_values(values).high < 2.0);
+        assert!(AxisRange::from_most_values(values).high < 2.0);
     }
 
     #[test]
     fn empty_and_constant_values_have_a_range() {
         for values in [vec![], vec![f64::NAN], vec![3.0], vec![0.0, 0.0]] {
-            let range = Range::from_most_values(values.clone());
+            let range = AxisRange::from_most_values(values.clone());
             assert!(range.low < range.high, "{values:?}");
         }
     }

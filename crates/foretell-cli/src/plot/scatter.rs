@@ -1,10 +1,10 @@
 //! Forecasts against true values, one point per curve, with intervals and the diagonal of perfect forecasts.
 
 use super::color::{BLUE, GRAY, INK, SILVER, VERMILLION};
-use super::figure::{Figure, Rect, Shape, Stroke, Text, hinted};
-use super::page::{Key, Mark, Page};
-use super::panel::{LABEL, Panel};
-use super::scale::{Range, short};
+use super::figure::{Figure, Rect, Shape, Stroke, TextLine, hinted_group};
+use super::page::{FigurePage, LegendEntry, LegendMark};
+use super::panel::{LABEL_FONT_SIZE, Panel};
+use super::scale::{AxisRange, short};
 
 /// One forecast and the true value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub(crate) struct ScatterPoint {
 
 /// Forecasts against true values.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Scatter {
+pub(crate) struct ScatterFigure {
     /// The title.
     pub title: String,
     /// The subtitle.
@@ -34,20 +34,20 @@ pub(crate) struct Scatter {
     pub points: Vec<ScatterPoint>,
 }
 
-impl Scatter {
+impl ScatterFigure {
     /// Draws the points in a square, and their summary to the right.
     pub(crate) fn draw(&self) -> Figure {
         let percent = short((100.0 * self.level).round());
         let keys = [
-            Key::new(Mark::Whisker(BLUE), format!("{percent} % interval contains the truth")),
-            Key::new(Mark::Whisker(VERMILLION), "misses it"),
+            LegendEntry::new(LegendMark::Whisker(BLUE), format!("{percent} % interval contains the truth")),
+            LegendEntry::new(LegendMark::Whisker(VERMILLION), "misses it"),
         ];
-        let mut page = Page::new(800.0, &self.title, &self.subtitle, &keys);
+        let mut page = FigurePage::new(800.0, &self.title, &self.subtitle, &keys);
         let area = page.body.inset(46.0, 34.0, 0.0, 44.0);
         let side = area.height().min(area.width());
         let area = Rect { right: area.left + side, bottom: area.top + side, ..area };
-        let range = Range::from_most_values(self.points.iter().flat_map(|p| [p.truth, p.forecast]))
-            .padded(0.04, 0.04);
+        let range = AxisRange::from_most_values(self.points.iter().flat_map(|p| [p.truth, p.forecast]))
+            .with_padding(0.04, 0.04);
         let panel = Panel::new(area, range, range);
         page.draw(panel.frame(&format!("true {}", self.metric), &format!("forecast {}", self.metric)));
         page.draw([self.marks(&panel)]);
@@ -58,7 +58,7 @@ impl Scatter {
     }
 
     fn marks(&self, panel: &Panel) -> Shape {
-        let Range { low, high } = panel.x.range;
+        let AxisRange { low, high } = panel.x.range;
         let mut shapes = panel.line(&[(low, low), (high, high)], Stroke::dashed_line(SILVER, 1.4));
         let dense = (120.0 / self.points.len().max(1) as f64).sqrt().clamp(0.25, 1.0) as f32;
         shapes.extend(self.points.iter().filter_map(|point| mark(panel, point, dense)));
@@ -81,8 +81,8 @@ impl Scatter {
         let row = |(i, (name, value)): (usize, (&str, String))| {
             let y = top + 46.0 * i as f64;
             [
-                Shape::Text(Text::new((left, y), name, LABEL, GRAY)),
-                Shape::Text(Text::new((left, y + 20.0), value, LABEL + 4.0, INK).bold()),
+                Shape::Text(TextLine::new((left, y), name, LABEL_FONT_SIZE, GRAY)),
+                Shape::Text(TextLine::new((left, y + 20.0), value, LABEL_FONT_SIZE + 4.0, INK).with_bold()),
             ]
         };
         rows.into_iter().enumerate().flat_map(row).collect()
@@ -110,7 +110,11 @@ fn mark(panel: &Panel, point: &ScatterPoint, dense: f32) -> Option<Shape> {
     let mut shapes: Vec<Shape> =
         panel.whisker(point.truth, point.low, point.high, whisker).into_iter().collect();
     shapes.push(Shape::Dot(place, 3.0, color.with_opacity(0.35 + 0.5 * dense)));
-    Some(hinted("point", format!("true {}, forecast {}", short(point.truth), short(point.forecast)), shapes))
+    Some(hinted_group(
+        "point",
+        format!("true {}, forecast {}", short(point.truth), short(point.forecast)),
+        shapes,
+    ))
 }
 
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
@@ -131,8 +135,14 @@ mod tests {
     use super::*;
     use crate::plot::svg::encode;
 
-    fn figure(points: Vec<ScatterPoint>) -> Scatter {
-        Scatter { title: "t".into(), subtitle: "s".into(), metric: "accuracy".into(), level: 0.9, points }
+    fn figure(points: Vec<ScatterPoint>) -> ScatterFigure {
+        ScatterFigure {
+            title: "t".into(),
+            subtitle: "s".into(),
+            metric: "accuracy".into(),
+            level: 0.9,
+            points,
+        }
     }
 
     fn point(truth: f64, forecast: f64) -> ScatterPoint {

@@ -1,12 +1,12 @@
 //! A study: all learning curves, where trials were stopped, their forecasts, and the best trial.
 
 use super::color::{self, Color, GRAY, INK, SILVER, shade};
-use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, group, hinted};
+use super::figure::{Figure, Rect, Shape, Stroke, TextAnchor, TextLine, group, hinted_group};
 use super::font;
-use super::page::{Key, Mark, Page, width};
-use super::panel::{LABEL, Panel};
-use super::scale::{Range, count, short};
-use super::watched::{self, Watched};
+use super::page::{FigurePage, LegendEntry, LegendMark, width};
+use super::panel::{LABEL_FONT_SIZE, Panel};
+use super::scale::{AxisRange, count, short};
+use super::watched::{self, WatchedMetric};
 use foretell_search::colors::WORST_SHARE;
 
 /// How a trial ended.
@@ -50,7 +50,7 @@ pub(crate) struct SearchTrial {
 
 /// A study.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Search {
+pub(crate) struct SearchFigure {
     /// The title, usually the study's name.
     pub title: String,
     /// Name of the metric.
@@ -72,7 +72,7 @@ pub(crate) struct Search {
     /// The resource they would have consumed without stopping.
     pub without_stopping: f64,
     /// Other metrics of the trials, drawn below.
-    pub watched: Vec<Watched>,
+    pub watched: Vec<WatchedMetric>,
 }
 
 /// The height of the figure without further metrics.
@@ -84,12 +84,12 @@ const MAX_SINGLE_TRIALS: usize = 200;
 /// The bands: the fraction of the trials that each holds, and its opacity.
 const TRIAL_BANDS: [(f64, f32); 2] = [(0.9, 0.18), (0.5, 0.32)];
 
-impl Search {
+impl SearchFigure {
     /// Draws the curves, and to their right a strip with the forecasts of trials that did not reach the end.
     pub(crate) fn draw(&self) -> Figure {
-        let below = watched::HEIGHT * self.watched.len() as f64;
-        let mut page = Page::new(BASE_HEIGHT + below, &self.title, &self.saving_text(), &self.keys());
-        let each = watched::HEIGHT * page.figure.height / (BASE_HEIGHT + below);
+        let below = watched::PANEL_HEIGHT * self.watched.len() as f64;
+        let mut page = FigurePage::new(BASE_HEIGHT + below, &self.title, &self.saving_text(), &self.keys());
+        let each = watched::PANEL_HEIGHT * page.figure.height / (BASE_HEIGHT + below);
         let below = each * self.watched.len() as f64;
         let strip = self.strip_width();
         let area = page.body.inset(46.0, 34.0, strip + 8.0, 44.0 + below);
@@ -131,7 +131,7 @@ impl Search {
         self.trials.iter().filter(|t| t.fate == fate).count()
     }
 
-    fn keys(&self) -> Vec<Key> {
+    fn keys(&self) -> Vec<LegendEntry> {
         let names = [
             (SearchFate::Completed, "completed"),
             (SearchFate::Stopped, "stopped"),
@@ -143,27 +143,30 @@ impl Search {
         let is_drawn =
             |fate| self.count(fate) > 0 && (!self.has_many_trials() || fate == SearchFate::Running);
         let curves = names.into_iter().filter(|(fate, _)| is_drawn(*fate)).map(|(fate, name)| {
-            let color = if fate == SearchFate::Failed { color::failed() } else { GRAY };
+            let color = if fate == SearchFate::Failed { color::failed_trial_color() } else { GRAY };
             let stroke = Stroke { color, ..self.stroke(fate, color, 2.0) };
-            Key::new(Mark::Line(stroke), format!("{name} ({})", self.count(fate)))
+            LegendEntry::new(LegendMark::Line(stroke), format!("{name} ({})", self.count(fate)))
         });
-        let mut keys: Vec<Key> = curves.collect();
+        let mut keys: Vec<LegendEntry> = curves.collect();
         if self.has_many_trials() {
             let mut opacity = 0.0;
             for (share, own) in TRIAL_BANDS {
                 // the narrow band lies on the wide one, so that its color in the picture is made of both
                 opacity += (1.0 - opacity) * own;
-                let mark = Mark::Band(GRAY.with_opacity(opacity));
-                keys.push(Key::new(mark, format!("{:.0} % of the trials", 100.0 * share)));
+                let mark = LegendMark::Band(GRAY.with_opacity(opacity));
+                keys.push(LegendEntry::new(mark, format!("{:.0} % of the trials", 100.0 * share)));
             }
-            keys.push(Key::new(Mark::Line(Stroke::solid_line(GRAY, 2.0)), "median"));
+            keys.push(LegendEntry::new(LegendMark::Line(Stroke::solid_line(GRAY, 2.0)), "median"));
         }
         if self.unfinished_forecasts().next().is_some() {
-            keys.push(Key::new(Mark::Whisker(GRAY), "forecast ± standard deviation"));
+            keys.push(LegendEntry::new(LegendMark::Whisker(GRAY), "forecast ± standard deviation"));
         }
         if self.best.is_some() {
-            keys.insert(0, Key::new(Mark::Line(Stroke::solid_line(color::best(), 3.2)), "best"));
-            keys.insert(1, Key::new(Mark::Ramp, "from worse to better"));
+            keys.insert(
+                0,
+                LegendEntry::new(LegendMark::Line(Stroke::solid_line(color::best(), 3.2)), "best"),
+            );
+            keys.insert(1, LegendEntry::new(LegendMark::Ramp, "from worse to better"));
         }
         keys
     }
@@ -194,18 +197,18 @@ impl Search {
         let share = |score: f64| if best > worst { (score - worst) / (best - worst) } else { 1.0 };
         scores
             .into_iter()
-            .map(|score| score.map_or_else(color::failed, |score| shade(share(score))))
+            .map(|score| score.map_or_else(color::failed_trial_color, |score| shade(share(score))))
             .collect()
     }
 
     fn panel(&self, area: Rect) -> Panel {
         let (values, steps) = (self.values(), self.trials.iter().flat_map(|t| t.points.iter().map(|p| p.0)));
-        let x = Range::covering(steps.chain([0.0, self.max_resource]));
+        let x = AxisRange::covering(steps.chain([0.0, self.max_resource]));
         let forecasts = self.unfinished_forecasts().map(|(_, f)| f.mean);
         let best = self.best.map_or(f64::NAN, |b| b.1);
-        let y = Range::from_most_values(values.iter().copied()).with(best);
-        let y = y.with(Range::from_most_values(forecasts.chain([best])).low);
-        let y = if self.maximize { y.padded(0.02, 0.06) } else { y.padded(0.06, 0.02) };
+        let y = AxisRange::from_most_values(values.iter().copied()).with(best);
+        let y = y.with(AxisRange::from_most_values(forecasts.chain([best])).low);
+        let y = if self.maximize { y.with_padding(0.02, 0.06) } else { y.with_padding(0.06, 0.02) };
         Panel::of_curves(area, x, y, self.maximize, &values)
     }
 
@@ -267,7 +270,9 @@ impl Search {
         let (left, middle) = (panel.area.right + 8.0, panel.area.right + 8.0 + width / 2.0);
         let bottom = panel.area.bottom;
         let text = |y: f64, content: String| {
-            Shape::Text(Text::new((middle, y), content, LABEL, INK).anchored(Anchor::Middle))
+            Shape::Text(
+                TextLine::new((middle, y), content, LABEL_FONT_SIZE, INK).with_anchor(TextAnchor::Middle),
+            )
         };
         let end = format!("at {}", short(self.max_resource));
         let at = if self.rungs {
@@ -321,7 +326,7 @@ impl Search {
                 last(&trial.points).and_then(|p| panel.place(p)).map(|p| Shape::Dot(p, 2.4, stroke.color)),
             );
         }
-        hinted("trial", self.hint(trial), shapes)
+        hinted_group("trial", self.hint(trial), shapes)
     }
 
     fn hint(&self, trial: &SearchTrial) -> String {
@@ -359,16 +364,16 @@ impl Search {
                 self.stroke(trial.fate, color, 1.0).color,
                 count,
             ));
-            shapes.push(hinted("forecast", self.hint(trial), marks));
+            shapes.push(hinted_group("forecast", self.hint(trial), marks));
         }
         let edge = panel.area.inset(0.0, -4.0, -(strip + 8.0), -4.0);
-        super::figure::clipped(edge, shapes)
+        super::figure::clipped_group(edge, shapes)
     }
 
     fn best_curve(&self, panel: &Panel) -> Option<Shape> {
         let trial = self.trials.get(self.best?.0)?;
         let shapes = panel.line(&trial.points, Stroke::solid_line(color::best(), 3.2));
-        Some(panel.clip(vec![hinted("trial best", self.hint(trial), shapes)]))
+        Some(panel.clip(vec![hinted_group("trial best", self.hint(trial), shapes)]))
     }
 
     /// The best trial's name and score next to the incumbent line, on the side where there is room.
@@ -376,10 +381,10 @@ impl Search {
         let (index, score) = self.best?;
         let trial = self.trials.get(index).filter(|_| score.is_finite())?;
         let content = format!("best: {}, {}", trial.name, short(score));
-        let content = font::shorten(&content, LABEL, panel.area.width());
+        let content = font::shorten(&content, LABEL_FONT_SIZE, panel.area.width());
         let x = panel.area.right + strip.min(0.0);
         // clear of the curve under the label, too
-        let from = x - font::width(&content, LABEL, true);
+        let from = x - font::width(&content, LABEL_FONT_SIZE, true);
         let places: Vec<(f64, f64)> = trial.points.iter().filter_map(|&point| panel.place(point)).collect();
         let first = places.iter().position(|place| place.0 >= from).unwrap_or(0).saturating_sub(1);
         let under = places[first..].iter();
@@ -387,10 +392,10 @@ impl Search {
         let y = if self.maximize {
             under.fold(line, |top, place| top.min(place.1)) - 7.0
         } else {
-            under.fold(line, |bottom, place| bottom.max(place.1)) + 7.0 + 0.75 * LABEL
+            under.fold(line, |bottom, place| bottom.max(place.1)) + 7.0 + 0.75 * LABEL_FONT_SIZE
         };
-        let text = Text::new((x, y), content, LABEL, color::best());
-        Some(group("label", vec![Shape::Text(text.anchored(Anchor::End).bold().with_halo())]))
+        let text = TextLine::new((x, y), content, LABEL_FONT_SIZE, color::best());
+        Some(group("label", vec![Shape::Text(text.with_anchor(TextAnchor::End).with_bold().with_halo())]))
     }
 
     /// The measured values of all trials.
@@ -460,10 +465,10 @@ mod tests {
         SearchTrial { name: format!("trial {index}"), points, fate, forecast }
     }
 
-    fn study(count: usize) -> Search {
+    fn study(count: usize) -> SearchFigure {
         let fates = [SearchFate::BurnIn, SearchFate::Completed, SearchFate::Stopped, SearchFate::Stopped];
         let trials = (0..count).map(|i| trial(i, fates[i % 4])).collect();
-        Search {
+        SearchFigure {
             title: "a < study".into(),
             metric: "accuracy".into(),
             resource: "epochs".into(),
@@ -504,7 +509,7 @@ mod tests {
         let mut study = study(12);
         let curve = |at: usize| (1..=5).map(|e| (f64::from(e), 3.0 / f64::from(e) + at as f64)).collect();
         let curves = (0..11).map(curve).collect();
-        study.watched = vec![Watched { metric: "loss".into(), maximize: false, curves }];
+        study.watched = vec![WatchedMetric { metric: "loss".into(), maximize: false, curves }];
         let svg = encode(&study.draw());
         assert!(svg.contains(">loss<") && svg.contains("height=\"960\""), "{}", &svg[..300]);
         // the last of the twelve did not report it

@@ -17,26 +17,26 @@ const LENGTH_UNITS: [(&str, f64); 4] = [("in", 1.0), ("cm", 2.54), ("mm", 25.4),
 
 thread_local! {
     /// The size that the user gave; a command draws for one place.
-    static GIVEN_SIZE: Cell<Option<Size>> = const { Cell::new(None) };
+    static GIVEN_SIZE: Cell<Option<FigureSize>> = const { Cell::new(None) };
 }
 
 /// A width and a height with their unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Size {
+pub(crate) struct FigureSize {
     width: f64,
     height: f64,
     /// Place of the unit in [`LENGTH_UNITS`].
     unit: usize,
 }
 
-impl Size {
+impl FigureSize {
     /// The size that figures are drawn in from here on, in this thread.
     pub(crate) fn apply(given: Option<Self>) {
         GIVEN_SIZE.set(given);
     }
 
     /// The size that was given.
-    pub(crate) fn given() -> Option<Self> {
+    pub(crate) fn given_size() -> Option<Self> {
         GIVEN_SIZE.get()
     }
 
@@ -58,19 +58,19 @@ impl Size {
     }
 
     /// Width and height as SVG writes them.
-    pub(crate) fn written(self) -> (String, String) {
+    pub(crate) fn to_svg_lengths(self) -> (String, String) {
         let (unit, _) = LENGTH_UNITS[self.unit];
         (format!("{}{unit}", self.width), format!("{}{unit}", self.height))
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for FigureSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}x{}{}", self.width, self.height, LENGTH_UNITS[self.unit].0)
     }
 }
 
-impl FromStr for Size {
+impl FromStr for FigureSize {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -97,22 +97,22 @@ impl FromStr for Size {
 
 #[cfg(test)]
 mod tests {
-    use super::Size;
+    use super::FigureSize;
 
     #[test]
     fn a_size_is_read_in_each_unit_and_refused_with_an_example() {
-        let pixels = |text: &str| text.parse::<Size>().expect("a size").pixels();
+        let pixels = |text: &str| text.parse::<FigureSize>().expect("a size").pixels();
         assert_eq!(pixels("4x2in"), (468.0, 234.0));
         for same in ["10.16x5.08cm", "101.6 x 50.8mm", "384×192px"] {
             let (width, height) = pixels(same);
             assert!((width - 468.0).abs() < 1e-9 && (height - 234.0).abs() < 1e-9, "{same}");
         }
         for wrong in ["", "3.3", "3.3x2.5", "in", "x2in", "3.3x2.5pt", "NaNxNaNin"] {
-            let said = wrong.parse::<Size>().expect_err(wrong);
+            let said = wrong.parse::<FigureSize>().expect_err(wrong);
             assert!(said.contains("3.3x2.5in") || said.contains("at least 2x1.5in"), "{said}");
         }
         for odd in ["1x1in", "0x0cm", "-4x4in", "100x4in", "infx2in"] {
-            assert!(odd.parse::<Size>().expect_err(odd).contains("at least 2x1.5in"), "{odd}");
+            assert!(odd.parse::<FigureSize>().expect_err(odd).contains("at least 2x1.5in"), "{odd}");
         }
     }
 }

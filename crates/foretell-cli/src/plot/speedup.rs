@@ -1,11 +1,11 @@
 //! Replay: speed-up against stop probability, one line per variant; a cross where the best run was usually lost.
 
-use super::bands::{self, Banded};
+use super::bands::{self, BandedLine};
 use super::color::{GRAY, SILVER};
-use super::figure::{Figure, Shape, Stroke, hinted};
-use super::page::{Key, Mark, Page, mark};
+use super::figure::{Figure, Shape, Stroke, hinted_group};
+use super::page::{FigurePage, LegendEntry, LegendMark, mark};
 use super::panel::Panel;
-use super::scale::{Range, short};
+use super::scale::{AxisRange, short};
 
 /// One setting, averaged over orderings of the runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +31,7 @@ pub(crate) struct SpeedupSeries {
 
 /// Speed-up against stop probability.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Speedup {
+pub(crate) struct SpeedupFigure {
     /// The title.
     pub title: String,
     /// The subtitle.
@@ -40,18 +40,18 @@ pub(crate) struct Speedup {
     pub series: Vec<SpeedupSeries>,
 }
 
-impl Speedup {
+impl SpeedupFigure {
     /// Draws the variants over the stop probabilities tried, at equal distances.
     pub(crate) fn draw(&self) -> Figure {
         let keys = [
-            Key::new(Mark::Triangle(GRAY), "best run kept in most orderings"),
-            Key::new(Mark::Cross(GRAY), "best run lost in most orderings"),
+            LegendEntry::new(LegendMark::Triangle(GRAY), "best run kept in most orderings"),
+            LegendEntry::new(LegendMark::Cross(GRAY), "best run lost in most orderings"),
         ];
-        let mut page = Page::new(600.0, &self.title, &self.subtitle, &keys);
-        let tried = self.tried();
-        let all: Vec<Banded> = self.series.iter().map(|s| banded_line(s, &tried)).collect();
-        let x = Range { low: -0.3, high: (tried.len().max(1) - 1) as f64 + 0.3 };
-        let y = bands::y_range(&all).with(1.0).padded(0.0, 0.06);
+        let mut page = FigurePage::new(600.0, &self.title, &self.subtitle, &keys);
+        let tried = self.tried_probabilities();
+        let all: Vec<BandedLine> = self.series.iter().map(|s| banded_line(s, &tried)).collect();
+        let x = AxisRange { low: -0.3, high: (tried.len().max(1) - 1) as f64 + 0.3 };
+        let y = bands::y_range(&all).with(1.0).with_padding(0.0, 0.06);
         let room = bands::room(self.series.iter().map(|s| s.name.as_str()));
         let panel = Panel::new(page.body.inset(46.0, 34.0, room, 44.0), x, y);
         let ticks: Vec<(f64, String)> =
@@ -66,7 +66,7 @@ impl Speedup {
     }
 
     /// The distinct stop probabilities tried.
-    fn tried(&self) -> Vec<f64> {
+    fn tried_probabilities(&self) -> Vec<f64> {
         let points = self.series.iter().flat_map(|s| &s.points);
         let mut tried: Vec<f64> = points.map(|p| p.stop_probability).filter(|p| p.is_finite()).collect();
         tried.sort_by(f64::total_cmp);
@@ -79,10 +79,10 @@ impl Speedup {
             let place = panel.place((probability_index(tried, point.stop_probability), point.speedup))?;
             let color = bands::stroke(index, 1.0).color;
             let kept = point.best_kept > 0.5;
-            let sign = if kept { Mark::Triangle(color) } else { Mark::Cross(color) };
+            let sign = if kept { LegendMark::Triangle(color) } else { LegendMark::Cross(color) };
             let share = 100.0 * point.best_kept;
             let hint = format!("{}: {} times, best kept in {share:.0} %", series.name, short(point.speedup));
-            Some(hinted(if kept { "kept" } else { "lost" }, hint, mark(sign, place)))
+            Some(hinted_group(if kept { "kept" } else { "lost" }, hint, mark(sign, place)))
         };
         let of_series = |(i, s): (usize, &SpeedupSeries)| -> Vec<Shape> {
             s.points.iter().filter_map(|p| mark_of(s, i, p)).collect()
@@ -96,11 +96,11 @@ fn probability_index(tried: &[f64], probability: f64) -> f64 {
     tried.iter().position(|p| (p - probability).abs() < 1e-9).map_or(f64::NAN, |i| i as f64)
 }
 
-fn banded_line(series: &SpeedupSeries, tried: &[f64]) -> Banded {
+fn banded_line(series: &SpeedupSeries, tried: &[f64]) -> BandedLine {
     let point = |p: &SpeedupPoint| {
         (probability_index(tried, p.stop_probability), p.speedup, p.speedup - p.stderr, p.speedup + p.stderr)
     };
-    Banded { name: series.name.clone(), points: series.points.iter().map(point).collect(), steps: false }
+    BandedLine { name: series.name.clone(), points: series.points.iter().map(point).collect(), steps: false }
 }
 
 #[cfg(test)]
@@ -112,9 +112,9 @@ mod tests {
         SpeedupPoint { stop_probability, speedup: 5.0 - stop_probability, stderr: 0.1, best_kept }
     }
 
-    fn figure(points: Vec<SpeedupPoint>) -> Speedup {
+    fn figure(points: Vec<SpeedupPoint>) -> SpeedupFigure {
         let series = vec![SpeedupSeries { name: "svr".into(), points }];
-        Speedup { title: "t".into(), subtitle: "s".into(), series }
+        SpeedupFigure { title: "t".into(), subtitle: "s".into(), series }
     }
 
     #[test]

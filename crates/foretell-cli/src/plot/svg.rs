@@ -3,16 +3,16 @@
 use std::fmt::Write;
 
 use super::color::Color;
-use super::figure::{Anchor, Figure, Place, Rect, Shape, Stroke, Text};
+use super::figure::{Figure, PagePoint, Rect, Shape, Stroke, TextAnchor, TextLine};
 use super::font;
-use super::size::Size;
+use super::size::FigureSize;
 
 const FONT_FAMILY: &str = "'Noto Sans','DejaVu Sans',Verdana,Helvetica,Arial,sans-serif";
 
 /// The whole document.
 pub(crate) fn encode(figure: &Figure) -> String {
     let (w, h) = (format_number(figure.width), format_number(figure.height));
-    let (wide, high) = figure.size.map_or_else(|| (w.clone(), h.clone()), Size::written);
+    let (wide, high) = figure.size.map_or_else(|| (w.clone(), h.clone()), FigureSize::to_svg_lengths);
     let mut body = SvgWriter::default();
     body.shapes(&figure.shapes);
     format!(
@@ -89,7 +89,7 @@ impl SvgWriter {
     }
 }
 
-fn circle((x, y): Place, radius: f64, style: &str) -> String {
+fn circle((x, y): PagePoint, radius: f64, style: &str) -> String {
     format!(
         "<circle cx=\"{}\" cy=\"{}\" r=\"{}\"{style}/>",
         format_number(x),
@@ -98,11 +98,11 @@ fn circle((x, y): Place, radius: f64, style: &str) -> String {
     )
 }
 
-fn text(text: &Text) -> String {
+fn text(text: &TextLine) -> String {
     let anchor = match text.anchor {
-        Anchor::Start => "",
-        Anchor::Middle => " text-anchor=\"middle\"",
-        Anchor::End => " text-anchor=\"end\"",
+        TextAnchor::Start => "",
+        TextAnchor::Middle => " text-anchor=\"middle\"",
+        TextAnchor::End => " text-anchor=\"end\"",
     };
     let bold = if text.bold { " font-weight=\"bold\"" } else { "" };
     let halo = if text.halo {
@@ -147,7 +147,7 @@ fn hex(color: Color) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-fn format_points(points: &[Place]) -> String {
+fn format_points(points: &[PagePoint]) -> String {
     let mut out = String::with_capacity(points.len() * 14);
     for (x, y) in points {
         let gap = if out.is_empty() { "" } else { " " };

@@ -3,11 +3,11 @@
 use super::color;
 use super::figure::{Rect, Shape, Stroke, group};
 use super::panel::Panel;
-use super::scale::Range;
+use super::scale::AxisRange;
 
 /// A metric that is watched.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Watched {
+pub(crate) struct WatchedMetric {
     /// Name of the metric.
     pub metric: String,
     /// Whether larger values are better, as far as its name shows.
@@ -17,20 +17,20 @@ pub(crate) struct Watched {
 }
 
 /// The height of its panel, with its axis.
-pub(crate) const HEIGHT: f64 = 300.0;
+pub(crate) const PANEL_HEIGHT: f64 = 300.0;
 
-impl Watched {
+impl WatchedMetric {
     /// Draws it into `area`, over the steps `x`: the trials in `strokes` with their strokes, and the `best` one above them.
     pub(crate) fn draw(
         &self,
         area: Rect,
-        x: Range,
+        x: AxisRange,
         resource: &str,
         strokes: &[(usize, Stroke)],
         best: Option<usize>,
     ) -> Vec<Shape> {
         let values: Vec<f64> = self.curves.iter().flatten().map(|point| point.1).collect();
-        let y = Range::from_most_values(values.iter().copied()).padded(0.04, 0.04);
+        let y = AxisRange::from_most_values(values.iter().copied()).with_padding(0.04, 0.04);
         let panel = Panel::of_curves(area, x, y, self.maximize, &values);
         let curve =
             |trial: usize, stroke| panel.line(self.curves.get(trial).map_or(&[], Vec::as_slice), stroke);

@@ -3,13 +3,13 @@
 use super::rows::setting;
 use crate::output::{metric_value, short_number, table};
 use foretell::Value;
-use foretell_search::{Front, FrontTrial};
+use foretell_search::{FrontTrial, ParetoFront};
 
 /// The most trials of a front that the report at the end of a search shows, so that it fits on a screen.
-pub(super) const SHOWN: usize = 12;
+pub(super) const MAX_REPORTED_TRIALS: usize = 12;
 
 /// The front with the parameters that vary on it, `most` of its trials, and how safe it is.
-pub(crate) fn text(front: &Front, most: usize) -> String {
+pub(crate) fn text(front: &ParetoFront, most: usize) -> String {
     let mut parts: Vec<String> = front.problems.clone();
     if front.trials.is_empty() {
         parts.push("no valid trial was completed, so there is no front yet".to_owned());
@@ -29,11 +29,12 @@ pub(crate) fn text(front: &Front, most: usize) -> String {
     parts.join("\n")
 }
 
-fn rows(front: &Front, trials: &[FrontTrial]) -> String {
+fn rows(front: &ParetoFront, trials: &[FrontTrial]) -> String {
     let first = &trials[0].configuration;
     let is_objective = |name: &String| front.objectives.iter().any(|objective| objective.name == *name);
     let differs = |name: &&String| {
-        let short = |value: Option<&Value>| value.and_then(Value::text).is_none_or(|text| text.len() <= 20);
+        let short =
+            |value: Option<&Value>| value.and_then(Value::as_text).is_none_or(|text| text.len() <= 20);
         let differ = trials.iter().any(|trial| trial.configuration.get(*name) != first.get(*name));
         differ && !is_objective(name) && short(first.get(*name))
     };
@@ -51,7 +52,7 @@ fn rows(front: &Front, trials: &[FrontTrial]) -> String {
 }
 
 /// The fraction of the front that is thought found, if trials were stopped.
-fn coverage_line(front: &Front) -> Option<String> {
+fn coverage_line(front: &ParetoFront) -> Option<String> {
     let safe = front.safe.filter(|_| !front.stopped.is_empty())?;
     let lost: f64 = front.stopped.iter().map(|trial| trial.probability).sum();
     Some(format!(

@@ -7,7 +7,9 @@ use clap::ValueEnum;
 use foretell::Direction;
 use foretell_logs::direction_of;
 use foretell_run::StoredStudy;
-use foretell_search::{Front, FrontStopped, FrontTrial, Record, Study, Summary, Trial, TrialState};
+use foretell_search::{
+    FrontStopped, FrontTrial, ParetoFront, Record, Study, StudySummary, Trial, TrialState,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -27,16 +29,26 @@ pub(crate) fn name(directory: &Path) -> String {
 }
 
 /// The picture of `study`, called `name`, with the other metrics that are `watched` below.
-pub(crate) fn draw(study: &Study, name: &str, kind: FigureKind, watched: Vec<plot::Watched>) -> plot::Figure {
+pub(crate) fn draw(
+    study: &Study,
+    name: &str,
+    kind: FigureKind,
+    watched: Vec<plot::WatchedMetric>,
+) -> plot::Figure {
     let stages = epsilon_stages(&study.spec().sampler);
     match kind {
         FigureKind::QLearning if !stages.is_empty() => q_learning(study, &stages, name).draw(),
-        FigureKind::QLearning | FigureKind::Curves => plot::Search { watched, ..curves(study, name) }.draw(),
+        FigureKind::QLearning | FigureKind::Curves => {
+            plot::SearchFigure { watched, ..curves(study, name) }.draw()
+        }
     }
 }
 
 /// The curves of other metrics, by their `names`, of the study in `directory`.
-pub(crate) fn watched(directory: &Path, names: &[String]) -> Result<Vec<plot::Watched>, Failure> {
+pub(crate) fn read_watched_curves(
+    directory: &Path,
+    names: &[String],
+) -> Result<Vec<plot::WatchedMetric>, Failure> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
@@ -62,13 +74,13 @@ pub(crate) fn watched(directory: &Path, names: &[String]) -> Result<Vec<plot::Wa
     let curve = |name: &String| {
         let curves = curves.get(name).ok_or_else(|| unknown(name))?.clone();
         let maximize = direction_of(name).unwrap_or(Direction::Maximize) == Direction::Maximize;
-        Ok(plot::Watched { metric: name.clone(), maximize, curves })
+        Ok(plot::WatchedMetric { metric: name.clone(), maximize, curves })
     };
     names.iter().map(curve).collect()
 }
 
 /// The front by the metric and the first of the other objectives.
-pub(crate) fn front(front: &Front, name: &str) -> plot::FrontFigure {
+pub(crate) fn front(front: &ParetoFront, name: &str) -> plot::FrontFigure {
     let called = |trial: u64| format!("trial {trial}");
     let finished = |trial: &FrontTrial| plot::FrontPoint {
         name: called(trial.trial),
@@ -101,14 +113,14 @@ pub(crate) fn front(front: &Front, name: &str) -> plot::FrontFigure {
 }
 
 /// The result of each network, a stopped one's forecast, by the ε it was drawn with.
-fn q_learning(study: &Study, stages: &[(f64, u64)], name: &str) -> plot::QLearning {
+fn q_learning(study: &Study, stages: &[(f64, u64)], name: &str) -> plot::QLearningFigure {
     let spec = study.spec();
-    let Summary { epochs, trials, .. } = Summary::new(study);
+    let StudySummary { epochs, trials, .. } = StudySummary::new(study);
     let stage = |&(epsilon, models): &(f64, u64)| plot::EpsilonStage {
         epsilon,
         models: usize::try_from(models).unwrap_or(usize::MAX),
     };
-    plot::QLearning {
+    plot::QLearningFigure {
         title: format!("Q-learning: {name}"),
         subtitle: format!(
             "{} networks, {} stopped early and scored by their forecasts · {} of {} epochs",
@@ -123,18 +135,18 @@ fn q_learning(study: &Study, stages: &[(f64, u64)], name: &str) -> plot::QLearni
 
 /// The epochs of the longest trial, for a study that does not know those of a complete one.
 fn longest_trial(study: &Study) -> u64 {
-    study.trials().iter().map(Trial::trained).max().unwrap_or(1).max(1)
+    study.trials().iter().map(Trial::trained_epochs).max().unwrap_or(1).max(1)
 }
 
 /// All learning curves.
-fn curves(study: &Study, name: &str) -> plot::Search {
+fn curves(study: &Study, name: &str) -> plot::SearchFigure {
     let spec = study.spec();
-    let summary = Summary::new(study);
+    let summary = StudySummary::new(study);
     let spent = summary.shadow.as_ref().map_or(summary.epochs.spent, |shadow| shadow.spent_if_stopped);
     let needs = spec.policy.needs(spec.max_resource);
     let has_burn_in = spec.schedule.is_full() && (needs.burn_in || needs.forecasts);
     let is_burn_in = |i: usize| has_burn_in && (study.is_burn_in(i) || study.learning_from().is_empty());
-    plot::Search {
+    plot::SearchFigure {
         title: if spec.shadow {
             format!("{name}, as stopping would have left them")
         } else {
@@ -166,7 +178,7 @@ fn trial(index: usize, trial: &Trial, direction: Direction, burn_in: bool) -> pl
     let decision = trial.shadow.as_ref().or(trial.decision.as_ref());
     plot::SearchTrial {
         name: format!("trial {index}"),
-        points: points.map(|(&step, &score)| (step, direction.value(score))).collect(),
+        points: points.map(|(&step, &score)| (step, direction.to_value(score))).collect(),
         fate: match &trial.state {
             _ if trial.shadow.is_some() => plot::SearchFate::Stopped,
             TrialState::Paused { .. } => plot::SearchFate::Paused,

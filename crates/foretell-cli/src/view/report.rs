@@ -5,13 +5,13 @@ use super::rows::{in_one_line, setting};
 use crate::asked;
 use crate::output::{human_duration, metric_difference, metric_value, percent, table, with_deviation};
 use crate::scheduling::measure_name;
-use crate::terminal::{fitted, visible};
+use crate::terminal::{fit_to_terminal, visible};
 use foretell::statistics::spearman;
 use foretell::{Configuration, LayerSequence, RunScore, Value};
 use foretell_run::{SECRETS_FILE, secrets_hint};
 use foretell_search::{
-    Best, Front, LastMetrics, Named, Parameter, RecordedForecast, SchedulerName, Space, StoppedTrial, Study,
-    StudyTiming, Summary, Times, Trial, TrialState,
+    Best, LastMetrics, NamedSettings, Parameter, ParetoFront, RecordedForecast, SchedulerName, Space,
+    StoppedTrial, Study, StudySummary, StudyTimes, StudyTiming, Trial, TrialState,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ pub(crate) struct StudyDocument {
     /// The folder that keeps it.
     study: String,
     metric: String,
-    sampler: Option<Named>,
+    sampler: Option<NamedSettings>,
     scheduler: Option<SchedulerName>,
     seed: u64,
     /// The score of trials: `last` or `best`.
@@ -37,17 +37,17 @@ pub(crate) struct StudyDocument {
     time: Option<StudyTiming>,
     /// The best trials, where so many were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    top: Option<Vec<Leader>>,
+    top: Option<Vec<LeadingTrial>>,
     #[serde(flatten)]
-    summary: Summary,
+    summary: StudySummary,
     /// The front, where there are several objectives.
     #[serde(skip_serializing_if = "Option::is_none")]
-    front: Option<Front>,
+    front: Option<ParetoFront>,
 }
 
 impl StudyDocument {
     /// The result of `study`, kept in `directory`, as it stands.
-    pub(crate) fn new(schema: &'static str, study: &Study, times: &Times, directory: &Path) -> Self {
+    pub(crate) fn new(schema: &'static str, study: &Study, times: &StudyTimes, directory: &Path) -> Self {
         let (spec, asked) = (study.spec(), study.spec().request());
         Self {
             schema,
@@ -62,8 +62,8 @@ impl StudyDocument {
             stop_probability: spec.criterion.stop_probability,
             time: times.timing(study),
             top: None,
-            summary: Summary::new(study),
-            front: Front::new(study),
+            summary: StudySummary::new(study),
+            front: ParetoFront::new(study),
         }
     }
 }
@@ -81,7 +81,8 @@ pub(crate) fn text(study: &Study, document: &StudyDocument, metrics: &LastMetric
     // a command keeps to one line, so that it can be copied
     let commands = commands(study, document);
     let with = |most| {
-        fitted(&report_with_newest(study, document, metrics, most), &console::Term::stdout()).into_owned()
+        fit_to_terminal(&report_with_newest(study, document, metrics, most), &console::Term::stdout())
+            .into_owned()
             + &commands
     };
     match console::Term::stdout().size_checked() {
@@ -102,7 +103,7 @@ fn fitting(rows: usize, with: impl Fn(usize) -> String) -> String {
 fn report_with_newest(study: &Study, document: &StudyDocument, metrics: &LastMetrics, most: usize) -> String {
     let summary = &document.summary;
     let mut parts = Vec::new();
-    parts.extend(stopped(study, &summary.stopped, most));
+    parts.extend(stopped_table(study, &summary.stopped, most));
     parts.extend(failed_table(study, &document.study, most));
     parts.extend(doubted_trials_line(study));
     parts.push(spent(study, document));
@@ -110,7 +111,9 @@ fn report_with_newest(study: &Study, document: &StudyDocument, metrics: &LastMet
     parts.extend(lessons(summary));
     parts.extend(early_ranks_line(study));
     match &document.front {
-        Some(front) => parts.push(front::text(front, if most == usize::MAX { most } else { front::SHOWN })),
+        Some(front) => {
+            parts.push(front::text(front, if most == usize::MAX { most } else { front::MAX_REPORTED_TRIALS }))
+        }
         None => parts.extend(leaders(study, metrics, MAX_BEST_TRIALS)),
     }
     parts.push(format!("the study is kept in {}", document.study));
@@ -149,7 +152,7 @@ fn failed_table(study: &Study, directory: &str, most: usize) -> Option<String> {
         TrialState::Failed { reason } => {
             let why = in_one_line(reason);
             let why = console::truncate_str(&why, MAX_REASON_WIDTH, "…").into_owned();
-            Some(vec![number.to_string(), trial.trained().to_string(), why])
+            Some(vec![number.to_string(), trial.trained_epochs().to_string(), why])
         }
         _ => None,
     };
@@ -191,14 +194,14 @@ fn doubted_trials_line(study: &Study) -> Option<String> {
 }
 
 /// A line for each earlier study: whether it counts, and why.
-fn lessons(summary: &Summary) -> Option<String> {
+fn lessons(summary: &StudySummary) -> Option<String> {
     let lines: Vec<String> = summary.lessons.iter().map(ToString::to_string).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// A trial that has achieved something.
 #[derive(Serialize)]
-pub(crate) struct Leader {
+pub(crate) struct LeadingTrial {
     pub(crate) trial: u64,
     pub(crate) score: f64,
     configuration: Configuration,
@@ -208,23 +211,23 @@ pub(crate) struct Leader {
 }
 
 /// The `most` best trials, the best first.
-pub(crate) fn ranked(study: &Study, most: usize) -> Vec<Leader> {
+pub(crate) fn rank_trials(study: &Study, most: usize) -> Vec<LeadingTrial> {
     let leader = |(trial, score): (u64, f64)| {
         let configuration = study.trial(trial)?.configuration.clone();
-        Some(Leader { trial, score, configuration, metrics: BTreeMap::new() })
+        Some(LeadingTrial { trial, score, configuration, metrics: BTreeMap::new() })
     };
     study.leaders().filter_map(leader).take(most).collect()
 }
 
 /// The `most` best trials with the last values of their other metrics.
-fn rank_with_metrics(study: &Study, metrics: &LastMetrics, most: usize) -> Vec<Leader> {
+fn rank_with_metrics(study: &Study, metrics: &LastMetrics, most: usize) -> Vec<LeadingTrial> {
     let own = study.spec().metric.as_str();
     let others = |trial: u64| {
         let all = metrics.get(&trial).into_iter().flatten();
         all.filter(|(name, _)| *name != own).map(|(name, value)| (name.clone(), *value)).collect()
     };
-    let with = |leader: Leader| Leader { metrics: others(leader.trial), ..leader };
-    ranked(study, most).into_iter().map(with).collect()
+    let with = |leader: LeadingTrial| LeadingTrial { metrics: others(leader.trial), ..leader };
+    rank_trials(study, most).into_iter().map(with).collect()
 }
 
 /// The best trials with the parameters that vary among them, and with their other metrics; nothing if there are fewer than two.
@@ -241,7 +244,7 @@ pub(crate) fn leaders(study: &Study, metrics: &LastMetrics, most: usize) -> Opti
     }
     let others: BTreeSet<&String> = leaders.iter().flat_map(|leader| leader.metrics.keys()).collect();
     let others: Vec<&String> = others.into_iter().take(MAX_OTHER_METRICS).collect();
-    let row = |leader: &Leader| {
+    let row = |leader: &LeadingTrial| {
         let mut cells = vec![leader.trial.to_string(), metric_value(leader.score)];
         cells.extend(others.iter().map(|name| number(leader.metrics.get(*name).copied())));
         cells.extend(names.iter().map(|name| setting(leader.configuration.get(*name))));
@@ -277,13 +280,13 @@ fn commands(study: &Study, document: &StudyDocument) -> String {
     };
     let Some(best) = &document.summary.best else { return kept };
     let mut lines = Vec::new();
-    if let Some(command) = asked::command_of(directory, study.spec(), best.trial, &best.configuration) {
-        lines.push(format!("run it: {}", asked::shell_line(&command)));
+    if let Some(command) = asked::retrain_command(directory, study.spec(), best.trial, &best.configuration) {
+        lines.push(format!("run it: {}", asked::quote_for_shell(&command)));
         lines.extend(secrets_hint(directory, &command).map(|hint| format!("({hint})")));
     }
-    if asked::Asked::read(directory).is_some() {
+    if asked::RecordedCommand::read(directory).is_some() {
         let words = ["foretell", "study", "run", &document.study, "--seeds", "3"].map(str::to_owned);
-        lines.push(format!("train it with three new seeds: {}", asked::shell_line(&words)));
+        lines.push(format!("train it with three new seeds: {}", asked::quote_for_shell(&words)));
     }
     lines.iter().map(|line| format!("\n  {line}")).collect::<String>() + &kept
 }
@@ -294,7 +297,7 @@ fn gain(study: &Study, yours: &Trial, best: &Best) -> Option<String> {
     if let TrialState::Completed { value } = yours.state {
         // with repeats or folds a trial counts with their mean, so its own value would not be the one compared
         let value = study.leaders().find(|leader| leader.0 == 0).map_or(value, |leader| leader.1);
-        let gain = spec.direction.score(best.score) - spec.direction.score(value);
+        let gain = spec.direction.to_score(best.score) - spec.direction.to_score(value);
         return Some(format!(
             "yours (trial 0) reached {}: the best is {} better",
             metric_value(value),
@@ -302,12 +305,12 @@ fn gain(study: &Study, yours: &Trial, best: &Best) -> Option<String> {
         ));
     }
     // yours ended early, so that only the values after equally many epochs can be compared
-    let (step, score) = yours.curve.last()?;
+    let (step, score) = yours.curve.last_point()?;
     let there = study.trial(best.trial)?.curve.value_at(step)?;
     Some(format!(
         "yours (trial 0) ended after {step} epochs at {}: the best was then at {}",
-        metric_value(spec.direction.value(score)),
-        metric_value(spec.direction.value(there))
+        metric_value(spec.direction.to_value(score)),
+        metric_value(spec.direction.to_value(there))
     ))
 }
 
@@ -327,7 +330,7 @@ fn edges(study: &Study, configuration: &Configuration) -> Option<String> {
 pub(crate) fn seeds(study: &Study, trial: u64) -> String {
     let spec = study.spec();
     let (values, all, what) = match spec.folds() {
-        1 => (study.repeated(trial), spec.repeats(), "seeds"),
+        1 => (study.repeat_values(trial), spec.repeats(), "seeds"),
         folds => (study.fold_values(trial), folds, "folds"),
     };
     let count = match values.len() as u64 {
@@ -355,7 +358,7 @@ pub(crate) fn best_incomplete(study: &Study, directory: &Path) -> Option<String>
         let ended = matches!(trial.state, TrialState::Stopped { .. } | TrialState::Paused { .. });
         // a trial that breaks a limit is no result, and one whose configuration is lost cannot be completed
         let counts = ended && !trial.is_unknown() && !trial.breaks_limit;
-        Some((number, spec.direction.score(trial.result().filter(|_| counts)?)))
+        Some((number, spec.direction.to_score(trial.result().filter(|_| counts)?)))
     };
     let results = (0..).zip(study.trials()).filter_map(result);
     let (number, score) = results.max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -364,16 +367,17 @@ pub(crate) fn best_incomplete(study: &Study, directory: &Path) -> Option<String>
     let words =
         ["foretell", "study", "run", &directory.display().to_string(), "--trial", &number.to_string()];
     // without the recorded command of a search, `study run` cannot train it, so the trial's own command is shown instead
-    let how = match asked::Asked::read(directory) {
+    let how = match asked::RecordedCommand::read(directory) {
         Some(_) => Some(words.map(str::to_owned).to_vec()),
-        None => asked::command_of(directory, spec, number, &trial.configuration),
+        None => asked::retrain_command(directory, spec, number, &trial.configuration),
     };
-    let how = how.map_or(String::new(), |words| format!("\n  complete it: {}", asked::shell_line(&words)));
+    let how =
+        how.map_or(String::new(), |words| format!("\n  complete it: {}", asked::quote_for_shell(&words)));
     Some(format!(
         "no trial was completed. The best of the others is trial {number}, {state} after {} epochs: {} {}{how}",
-        trial.trained(),
+        trial.trained_epochs(),
         spec.metric,
-        metric_value(spec.direction.value(score))
+        metric_value(spec.direction.to_value(score))
     ))
 }
 
@@ -402,7 +406,7 @@ fn best(study: &Study, document: &StudyDocument) -> String {
 
 /// Whether it is a network in layer notation, which has a line of its own.
 fn is_network(value: &Value) -> bool {
-    value.text().is_some_and(|text| text.parse::<LayerSequence>().is_ok())
+    value.as_text().is_some_and(|text| text.parse::<LayerSequence>().is_ok())
 }
 
 /// The parameters that apply, with their values.
@@ -546,7 +550,7 @@ fn early_ranks_line(study: &Study) -> Option<String> {
     })
 }
 
-fn stopped(study: &Study, stopped: &[StoppedTrial], most: usize) -> Option<String> {
+fn stopped_table(study: &Study, stopped: &[StoppedTrial], most: usize) -> Option<String> {
     let watching = study.spec().shadow;
     let title = if watching { "trials that would have been stopped" } else { "stopped trials" };
     let cells = |s: &StoppedTrial| {
@@ -587,7 +591,7 @@ fn number(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), metric_value)
 }
 
-fn shadow(summary: &Summary) -> Option<String> {
+fn shadow(summary: &StudySummary) -> Option<String> {
     let shadow = summary.shadow.as_ref()?;
     let survived = if shadow.best_survived { "would have been kept" } else { "would have been stopped" };
     let wrong = shadow.stopped_wrongly.len();

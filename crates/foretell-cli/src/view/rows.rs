@@ -1,7 +1,7 @@
 //! A trial in one line: its curve so far, its value, its forecast, its state, its parameters.
 
 use crate::output::{metric_value, percent, short_number, with_deviation};
-use crate::terminal::{harmless, visible, wrapped};
+use crate::terminal::{harmless, visible, wrap_lines};
 use console::style;
 use foretell::{Configuration, Value};
 use foretell_search::{Reason, Space, Study, Trial, TrialState, known_resource};
@@ -15,7 +15,7 @@ const SCALING_TRIALS: usize = 200;
 /// The names of the parameters that can vary. Networks are too long for a row.
 pub(crate) fn parameters(study: &Study) -> Vec<String> {
     let Space::Parameters(space) = &study.spec().space else { return Vec::new() };
-    let varying = space.parameters().iter().filter(|parameter| parameter.kind.values() != Some(1));
+    let varying = space.parameters().iter().filter(|parameter| parameter.kind.value_count() != Some(1));
     varying.map(|parameter| parameter.name.clone()).collect()
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn line(
     let direction = spec.direction;
     let is_narrow = width.is_some_and(|width| width < MIN_WIDE_COLUMNS);
     let worth = spec.run_score.value_of(&trial.curve);
-    let worth = worth.map_or("–".to_owned(), |score| metric_value(direction.value(score)));
+    let worth = worth.map_or("–".to_owned(), |score| metric_value(direction.to_value(score)));
     let forecast = trial.decision.as_ref().and_then(|d| d.forecast);
     let forecast = forecast.map_or(String::new(), |f| match is_narrow {
         true => format!("→ {}", metric_value(f.mean)),
@@ -68,14 +68,14 @@ pub(crate) fn line(
     let line = format!(
         "trial {number:>3}  {:<curve$}  {:>3}/{} {worth:>7}  {forecast:<room$}  {state}  {}{}{}",
         sparkline(trial, study, curve),
-        trial.trained(),
+        trial.trained_epochs(),
         until_text(trial),
         visible(watched),
         if watched.is_empty() { "" } else { "  " },
         visible(&settings(&trial.configuration, names)),
     );
     let line = line.trim_end();
-    width.map_or_else(|| line.to_owned(), |width| wrapped(line, width.saturating_sub(1)))
+    width.map_or_else(|| line.to_owned(), |width| wrap_lines(line, width.saturating_sub(1)))
 }
 
 /// The epochs to which `trial` is trained, as text; a question mark while nobody knows them.
@@ -163,24 +163,24 @@ fn sparkline(trial: &Trial, study: &Study, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::{line, parameters};
-    use foretell_search::{Input, ParameterSpace, Space, Study, StudySpec};
+    use foretell_search::{ParameterSpace, Space, Study, StudyInput, StudySpec};
 
     fn study(epochs: u64) -> Study {
         let space =
             ParameterSpace::parse(&["learning_rate=log:1e-4:1", "optimizer=choice:sgd,adam", "same=int:3:3"]);
         let space = Space::Parameters(space.expect("a space"));
         let usual = StudySpec::new(space, "val_acc", foretell::Direction::Maximize);
-        let policy = foretell_search::Policy::none();
+        let policy = foretell_search::StopPolicy::none();
         let mut study = Study::new(StudySpec { max_resource: epochs, policy, ..usual }).expect("a study");
         for trial in 0..3 {
-            study.step(&Input::WorkerIdle);
+            study.step(&StudyInput::WorkerIdle);
             for step in 1..=epochs / 2 {
                 let value = Some(0.5 + step as f64 / 100.0);
-                study.step(&Input::Reported { trial, step, value, metrics: Default::default() });
+                study.step(&StudyInput::Reported { trial, step, value, metrics: Default::default() });
             }
         }
         let failure = Some("exit code 1; last output:\n  Traceback\n  ValueError: \u{1b}[31mlr\n".to_owned());
-        study.step(&Input::Ended { trial: 2, failure });
+        study.step(&StudyInput::Ended { trial: 2, failure });
         study
     }
 
@@ -217,9 +217,9 @@ mod tests {
     fn a_training_whose_epochs_count_from_0_ends_at_all_of_them() {
         let mut study = study(8);
         for step in 0..8 {
-            study.step(&Input::WorkerIdle);
+            study.step(&StudyInput::WorkerIdle);
             let value = Some(0.5);
-            study.step(&Input::Reported { trial: 3, step, value, metrics: Default::default() });
+            study.step(&StudyInput::Reported { trial: 3, step, value, metrics: Default::default() });
         }
         let done = line(&study, 3, "", &[], None);
         assert!(done.contains(" 8/8 "), "{done}");

@@ -1,14 +1,14 @@
 //! From logged values to curves on one resource: epochs if the log has them, else the metric's own steps.
 
-use super::packed::{Packed, Resource};
-use super::point::Point;
-use super::series::{Ended, RunLog, Series, is_epoch};
+use super::packed::{CurveResource, PackedSeries};
+use super::point::LoggedPoint;
+use super::series::{LogSeries, RunEnd, RunLog, is_epoch};
 use crate::note::{Note, NoteTopic};
 use crate::raw::RawRun;
 
 /// A curve on its resource.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Aligned {
+pub(crate) struct AlignedCurve {
     pub(crate) steps: Vec<f64>,
     pub(crate) values: Vec<f64>,
     /// Seconds for one unit of the resource.
@@ -19,14 +19,15 @@ pub(crate) struct Aligned {
 
 /// Packs the points of all series of a run that is read to its end: a run of many points takes a quarter of the memory.
 pub(crate) fn pack(run: &mut RunLog, keep_times: bool) {
-    let kept = |(name, series): (&String, &Series)| {
+    let kept = |(name, series): (&String, &LogSeries)| {
         (!is_epoch(name) && !series.points.is_empty()).then(|| name.clone())
     };
     let names: Vec<String> = run.series.iter().filter_map(kept).collect();
     for name in names {
         let (points, replaced) = points(run, &name);
-        let paces = [Resource::Step, Resource::Epoch].map(|unit| laid(&points, unit, false).pace());
-        let packed = Packed::new(&points, replaced, paces, keep_times);
+        let paces = [CurveResource::Step, CurveResource::Epoch]
+            .map(|unit| lay_on_resource(&points, unit, false).pace());
+        let packed = PackedSeries::new(&points, replaced, paces, keep_times);
         if let Some(series) = run.series.get_mut(&name) {
             series.points = Vec::new();
             series.packed = Some(packed);
@@ -40,12 +41,12 @@ pub(crate) fn pack(run: &mut RunLog, keep_times: bool) {
 }
 
 /// The points of `metric` with their epochs, those that a restart replaced left out; and how many these were.
-fn points(run: &RunLog, metric: &str) -> (Vec<Point>, usize) {
+fn points(run: &RunLog, metric: &str) -> (Vec<LoggedPoint>, usize) {
     let Some(series) = run.series.get(metric) else { return (Vec::new(), 0) };
     if let Some(packed) = &series.packed {
-        return (packed.points().collect(), packed.replaced());
+        return (packed.points().collect(), packed.replaced_count());
     }
-    let mut kept: Vec<Point> = Vec::with_capacity(series.points.len());
+    let mut kept: Vec<LoggedPoint> = Vec::with_capacity(series.points.len());
     let first = series.points.first().map(|point| point.step);
     let uncounted = series.points.len() > 1 && series.points.iter().all(|point| Some(point.step) == first);
     for (at, &point) in series.points.iter().enumerate() {
@@ -56,7 +57,7 @@ fn points(run: &RunLog, metric: &str) -> (Vec<Point>, usize) {
             while kept.last().is_some_and(|last| last.step >= step) {
                 kept.pop();
             }
-            kept.push(Point { step, ..point });
+            kept.push(LoggedPoint { step, ..point });
         }
     }
     let replaced = series.points.len() - kept.len();
@@ -67,7 +68,7 @@ fn points(run: &RunLog, metric: &str) -> (Vec<Point>, usize) {
 }
 
 /// The epoch of each point that has none, by the run's own series of epochs: the last one up to its step.
-fn fill_epochs(run: &RunLog, points: &mut [Point]) {
+fn fill_epochs(run: &RunLog, points: &mut [LoggedPoint]) {
     let Some((_, epochs)) = run.series.iter().find(|(name, _)| is_epoch(name)) else { return };
     let mut known: Vec<(f64, f64)> = epochs.points.iter().map(|point| (point.step, point.value)).collect();
     known.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -92,7 +93,7 @@ struct EpochSurvey {
 }
 
 impl EpochSurvey {
-    fn add(&mut self, points: &[Point]) {
+    fn add(&mut self, points: &[LoggedPoint]) {
         if points.is_empty() {
             return;
         }
@@ -122,29 +123,33 @@ impl EpochSurvey {
 }
 
 /// The resource that all curves of `metric` are laid on, and a note on it.
-pub(crate) fn resource(runs: &[RunLog], metric: &str, asked: Option<Resource>) -> (Resource, bool, Note) {
+pub(crate) fn resource(
+    runs: &[RunLog],
+    metric: &str,
+    asked: Option<CurveResource>,
+) -> (CurveResource, bool, Note) {
     let mut epochs = EpochSurvey::default();
     for run in runs {
         epochs.add(&points(run, metric).0);
     }
     let known = epochs.are_known();
-    let chosen = asked.unwrap_or(if known { Resource::Epoch } else { Resource::Step });
-    let counted_from_0 = chosen == Resource::Epoch
+    let chosen = asked.unwrap_or(if known { CurveResource::Epoch } else { CurveResource::Step });
+    let counted_from_0 = chosen == CurveResource::Epoch
         && !epochs.broken
         && epochs.zero
         && !runs.iter().any(|run| is_evaluated_first(run, metric));
     let text = match (chosen, counted_from_0) {
-        (Resource::Epoch, true) => {
+        (CurveResource::Epoch, true) => {
             format!("`{metric}` by epoch (the log counts epochs from 0, Foretell counts from 1)")
         }
-        (Resource::Epoch, false) => format!("`{metric}` by epoch"),
-        (Resource::Step, _) if !epochs.missing => {
+        (CurveResource::Epoch, false) => format!("`{metric}` by epoch"),
+        (CurveResource::Step, _) if !epochs.missing => {
             format!("`{metric}` by step, because its values lie within one epoch")
         }
-        (Resource::Step, _) => {
+        (CurveResource::Step, _) => {
             format!("`{metric}` by its own steps, because the log lacks epochs for some of them")
         }
-        (Resource::Time, _) => format!("`{metric}` by seconds since the run's first value"),
+        (CurveResource::Time, _) => format!("`{metric}` by seconds since the run's first value"),
     };
     (chosen, counted_from_0, Note::new(NoteTopic::Metric, text))
 }
@@ -164,12 +169,17 @@ fn is_evaluated_first(run: &RunLog, metric: &str) -> bool {
 }
 
 /// The curve of `metric` in `run`.
-pub(crate) fn align(run: &RunLog, metric: &str, resource: Resource, counted_from_0: bool) -> Aligned {
+pub(crate) fn align(
+    run: &RunLog,
+    metric: &str,
+    resource: CurveResource,
+    counted_from_0: bool,
+) -> AlignedCurve {
     let (points, replaced) = points(run, metric);
-    let laid = laid(&points, resource, counted_from_0);
+    let laid = lay_on_resource(&points, resource, counted_from_0);
     let packed = run.series.get(metric).and_then(|series| series.packed.as_ref());
     let seconds = packed.and_then(|packed| packed.pace(resource)).or_else(|| laid.pace());
-    Aligned { steps: laid.steps, values: laid.values, seconds, replaced }
+    AlignedCurve { steps: laid.steps, values: laid.values, seconds, replaced }
 }
 
 /// Points on a resource.
@@ -186,14 +196,14 @@ impl ResourceCurve {
     }
 }
 
-fn laid(points: &[Point], resource: Resource, counted_from_0: bool) -> ResourceCurve {
+fn lay_on_resource(points: &[LoggedPoint], resource: CurveResource, counted_from_0: bool) -> ResourceCurve {
     let start = points.iter().find_map(|point| point.time);
     let mut laid = ResourceCurve::default();
     for point in points {
         let at = match resource {
-            Resource::Epoch => point.epoch.map(|epoch| epoch + f64::from(u8::from(counted_from_0))),
-            Resource::Step => Some(point.step),
-            Resource::Time => point.time.zip(start).map(|(time, start)| time - start),
+            CurveResource::Epoch => point.epoch.map(|epoch| epoch + f64::from(u8::from(counted_from_0))),
+            CurveResource::Step => Some(point.step),
+            CurveResource::Time => point.time.zip(start).map(|(time, start)| time - start),
         };
         let Some(at) = at else { continue };
         // several values in an epoch: the last one is its end
@@ -231,15 +241,15 @@ const MIN_REPLAY_RUNS: usize = 4;
 /// that stopped itself later is as good as a finished one.
 ///
 /// `runs` are (last step, how it ended); a run that diverged has no last step that tells. Ends that differ by a hundredth are alike.
-fn target(runs: &[(Option<f64>, Ended)]) -> Option<f64> {
-    let ends = |holds: fn(Ended) -> bool| {
+fn target(runs: &[(Option<f64>, RunEnd)]) -> Option<f64> {
+    let ends = |holds: fn(RunEnd) -> bool| {
         let mut ends: Vec<f64> =
             runs.iter().filter(|(_, ended)| holds(*ended)).filter_map(|(last, _)| *last).collect();
         ends.sort_by(|a, b| b.total_cmp(a));
         ends
     };
-    let finished = ends(|ended| ended == Ended::Finished);
-    let unknown = ends(|ended| ended == Ended::Unknown);
+    let finished = ends(|ended| ended == RunEnd::Finished);
+    let unknown = ends(|ended| ended == RunEnd::Unknown);
     let (ends, needed) = match (finished.len(), unknown.len()) {
         (0, 0) => return None,
         (0, count) => (unknown, count.div_ceil(20).max(2).min(count)),
@@ -252,7 +262,7 @@ fn target(runs: &[(Option<f64>, Ended)]) -> Option<f64> {
         return Some(common);
     }
     // a run that diverged has its result at every later step
-    let usable = runs.iter().filter(|(_, ended)| *ended != Ended::Failed);
+    let usable = runs.iter().filter(|(_, ended)| *ended != RunEnd::Failed);
     let mut usable: Vec<f64> = usable.map(|(end, _)| end.unwrap_or(f64::INFINITY)).collect();
     usable.sort_by(|a, b| b.total_cmp(a));
     Some(usable.get(MIN_REPLAY_RUNS - 1).map_or(common, |reached| common.min(*reached)))
@@ -265,11 +275,11 @@ pub(crate) fn common_end(runs: &[RawRun]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ended, target};
+    use super::{RunEnd, target};
 
     #[test]
     fn runs_that_were_pruned_do_not_say_where_runs_end() {
-        let pruned = [(Some(3.0), Ended::Pruned); 9];
+        let pruned = [(Some(3.0), RunEnd::Pruned); 9];
         let with_end = |ended| {
             [
                 (Some(10.0), ended),
@@ -277,20 +287,20 @@ mod tests {
                 (Some(10.0), ended),
                 (Some(9.95), ended),
                 (None, ended),
-                (Some(4.0), Ended::Failed),
+                (Some(4.0), RunEnd::Failed),
             ]
         };
-        assert_eq!(target(&[&pruned[..], &with_end(Ended::Finished)].concat()), Some(9.95));
+        assert_eq!(target(&[&pruned[..], &with_end(RunEnd::Finished)].concat()), Some(9.95));
         // the log does not record how runs ended: most stopped early, and four reach the end
-        let unknown = [(Some(3.0), Ended::Unknown); 9];
-        assert_eq!(target(&[&unknown[..], &with_end(Ended::Unknown)].concat()), Some(9.95));
+        let unknown = [(Some(3.0), RunEnd::Unknown); 9];
+        assert_eq!(target(&[&unknown[..], &with_end(RunEnd::Unknown)].concat()), Some(9.95));
         assert_eq!(target(&pruned), None);
     }
 
     #[test]
     fn where_patience_ended_most_runs_the_step_is_one_that_four_reach() {
-        let ends = [(20.0, Ended::Finished), (12.0, Ended::Stopped), (9.0, Ended::Stopped)];
-        let more = [(8.0, Ended::Stopped), (8.0, Ended::Failed), (5.0, Ended::Stopped)];
+        let ends = [(20.0, RunEnd::Finished), (12.0, RunEnd::Stopped), (9.0, RunEnd::Stopped)];
+        let more = [(8.0, RunEnd::Stopped), (8.0, RunEnd::Failed), (5.0, RunEnd::Stopped)];
         let runs: Vec<_> = ends.iter().chain(&more).map(|&(end, ended)| (Some(end), ended)).collect();
         assert_eq!(target(&runs), Some(8.0));
         // three runs are too few in any case

@@ -1,6 +1,6 @@
 //! Trainings that two tools logged, such as a script with two loggers: the values of their metrics are the same, and one run stays.
 
-use super::series::{Ended, RunLog, Series, is_epoch};
+use super::series::{LogSeries, RunEnd, RunLog, is_epoch};
 use super::survey::LeftOut;
 use foretell::direction_of;
 use std::collections::{BTreeSet, HashMap};
@@ -16,7 +16,7 @@ type SeriesMark = (usize, [u32; 4]);
 
 /// The marks of the metrics of a run that vary.
 fn marks(run: &RunLog) -> BTreeSet<SeriesMark> {
-    let mark = |series: &Series| {
+    let mark = |series: &LogSeries| {
         let (low, high) = series.range?;
         let numbers = [series.first.1, series.last.1, low, high].map(|number| (number as f32).to_bits());
         (series.count >= MIN_MARK_VALUES && numbers[2] != numbers[3]).then_some((series.count, numbers))
@@ -29,7 +29,7 @@ fn marks(run: &RunLog) -> BTreeSet<SeriesMark> {
 fn recorded_details(run: &RunLog) -> (bool, bool) {
     let timed =
         run.series.values().filter_map(|series| series.packed.as_ref()).any(|packed| packed.has_pace());
-    (run.ended != Ended::Unknown, timed)
+    (run.ended != RunEnd::Unknown, timed)
 }
 
 /// The runs without those that another tool logged, too. Two runs are one training if every metric of the one with fewer is one of
@@ -78,15 +78,16 @@ fn merge_logs(first: &mut RunLog, mut second: RunLog, left_out: &mut Vec<LeftOut
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::old::Format;
-    use crate::old::point::Point;
-    use crate::old::series::Wanted;
+    use crate::old::LogFormat;
+    use crate::old::point::LoggedPoint;
+    use crate::old::series::SeriesFilter;
 
-    fn run(id: &str, format: Format, name: &str, of: fn(f64) -> f64, time: Option<f64>) -> RunLog {
+    fn run(id: &str, format: LogFormat, name: &str, of: fn(f64) -> f64, time: Option<f64>) -> RunLog {
         let mut run = RunLog::new(id, format);
         for step in [1.0, 2.0, 3.0] {
-            let point = Point { step, epoch: None, time: time.map(|time| time * step), value: of(step) };
-            run.push(name, point, &Wanted::default());
+            let point =
+                LoggedPoint { step, epoch: None, time: time.map(|time| time * step), value: of(step) };
+            run.push(name, point, &SeriesFilter::default());
         }
         super::super::align::pack(&mut run, false);
         run
@@ -95,13 +96,13 @@ mod tests {
     #[test]
     fn a_training_with_two_loggers_is_one_run_by_the_log_that_has_times() {
         let value = |step: f64| f64::from((0.1 / step) as f32);
-        let table = run("version_0", Format::Lightning, "val_loss", |step| 0.1 / step, None);
-        let events = run("version_0 (2)", Format::TensorBoard, "val/loss", value, Some(5.0));
-        let other = run("b", Format::TensorBoard, "val/loss", |step| 0.2 / step, Some(5.0));
+        let table = run("version_0", LogFormat::Lightning, "val_loss", |step| 0.1 / step, None);
+        let events = run("version_0 (2)", LogFormat::TensorBoard, "val/loss", value, Some(5.0));
+        let other = run("b", LogFormat::TensorBoard, "val/loss", |step| 0.2 / step, Some(5.0));
         let mut left_out = Vec::new();
         let kept = without_doubles(vec![table.clone(), events, other], &mut left_out);
         let ids: Vec<_> = kept.iter().map(|run| (run.id.as_str(), run.format)).collect();
-        assert_eq!(ids, [("version_0", Format::TensorBoard), ("b", Format::TensorBoard)]);
+        assert_eq!(ids, [("version_0", LogFormat::TensorBoard), ("b", LogFormat::TensorBoard)]);
         assert_eq!((left_out.len(), left_out[0].why.as_str()), (1, DUPLICATE_REASON));
         // the same values twice in one tool are two runs with one seed
         assert_eq!(without_doubles(vec![table.clone(), table], &mut left_out).len(), 2);

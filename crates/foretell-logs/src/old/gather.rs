@@ -2,23 +2,23 @@
 
 use super::align::{align, common_end, pack, resource};
 use super::doubles::{DUPLICATE_REASON, without_doubles};
-use super::packed::Resource;
-use super::recognize::{self, Found, Source};
-use super::series::{Ended, RunLog, Wanted};
-use super::survey::{LeftOut, Survey};
+use super::packed::CurveResource;
+use super::recognize::{self, FoundFiles, LogSource};
+use super::series::{RunEnd, RunLog, SeriesFilter};
+use super::survey::{LeftOut, LogSurvey};
 use super::update::{ImportManifest, SourceRead};
-use super::{Format, PARTS, lines, mlflow, study, tables, tensorboard, wandb};
+use super::{LogFormat, RUN_PART_FOLDERS, lines, mlflow, study, tables, tensorboard, wandb};
 use crate::error::Error;
 use crate::note::{Note, NoteTopic};
 use crate::options::ReadOptions;
-use crate::raw::{Raw, RawRun};
+use crate::raw::{RawRun, RawRuns};
 use crate::table::{count, list};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// The progress of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct ReadProgress {
     /// Sources read: files, or folders of one run.
     pub read: usize,
     /// All there are.
@@ -58,12 +58,12 @@ pub(crate) fn is_old(path: &Path, options: &ReadOptions) -> Result<bool, Error> 
         return Ok(!found.sources.is_empty() && !named);
     }
     // a single table of epochs is a curve file of one run
-    Ok(found.sources.iter().any(|source| !matches!(source.format, Format::Keras | Format::Table)))
+    Ok(found.sources.iter().any(|source| !matches!(source.format, LogFormat::Keras | LogFormat::Table)))
 }
 
 /// Whether a file is a table of many runs, or a file of curves.
 pub(crate) fn is_table(file: &Path) -> Result<bool, Error> {
-    Ok(recognize::kind(file)? == recognize::Kind::Table)
+    Ok(recognize::kind(file)? == recognize::FileKind::Table)
 }
 
 /// Whether there is any log of a tool at `path`.
@@ -75,14 +75,14 @@ pub(crate) fn holds_logs(path: &Path, options: &ReadOptions) -> Result<bool, Err
 ///
 /// # Errors
 /// [`Error`] if a path cannot be read, or holds no log of a tool.
-pub fn survey(
+pub fn survey_logs(
     paths: &[PathBuf],
     options: &ReadOptions,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<Survey, Error> {
-    let wanted = Wanted { metric: options.metric.clone(), ..Wanted::default() };
+    watch: &mut dyn FnMut(ReadProgress),
+) -> Result<LogSurvey, Error> {
+    let wanted = SeriesFilter { metric: options.metric.clone(), ..SeriesFilter::default() };
     let gathered = gather(paths, options, &wanted, None, watch)?;
-    Ok(Survey::from_runs(&gathered.runs, &gathered.left_out))
+    Ok(LogSurvey::from_runs(&gathered.runs, &gathered.left_out))
 }
 
 /// The curves of one metric of all runs below `paths`, and from which files they are. The runs of files that are as they were
@@ -91,19 +91,19 @@ pub(crate) fn read(
     paths: &[PathBuf],
     options: &ReadOptions,
     before: Option<EarlierImport>,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<(Raw, ImportManifest), Error> {
+    watch: &mut dyn FnMut(ReadProgress),
+) -> Result<(RawRuns, ImportManifest), Error> {
     let file = paths.first().cloned().unwrap_or_default();
     if let Some(before) = before.filter(|before| before.manifest.matches_options(options))
         && let Some(updated) = update(paths, options, before, watch)?
     {
         return Ok(updated);
     }
-    let asked = options.step_column.as_deref().and_then(Resource::named);
-    let times = asked == Some(Resource::Time);
-    let mut wanted = Wanted { metric: options.metric.clone(), times, all: false };
+    let asked = options.step_column.as_deref().and_then(CurveResource::from_name);
+    let times = asked == Some(CurveResource::Time);
+    let mut wanted = SeriesFilter { metric: options.metric.clone(), times, all: false };
     let mut gathered = gather(paths, options, &wanted, None, watch)?;
-    let survey = Survey::from_runs(&gathered.runs, &gathered.left_out);
+    let survey = LogSurvey::from_runs(&gathered.runs, &gathered.left_out);
     let metric = metric(&survey, options, &file)?;
     let unread = |run: &RunLog| run.series.get(&metric).is_some_and(|series| !series.has_points());
     // each run has kept the points of its own best name only, which may not be the metric that was chosen for all of them
@@ -125,16 +125,16 @@ fn update(
     paths: &[PathBuf],
     options: &ReadOptions,
     before: EarlierImport,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<Option<(Raw, ImportManifest)>, Error> {
+    watch: &mut dyn FnMut(ReadProgress),
+) -> Result<Option<(RawRuns, ImportManifest)>, Error> {
     let EarlierImport { mut manifest, runs } = before;
-    let Some(resource) = Resource::named(&manifest.resource) else { return Ok(None) };
+    let Some(resource) = CurveResource::from_name(&manifest.resource) else { return Ok(None) };
     if manifest.doubled {
         // both logs of a training that two tools logged are needed
         return Ok(None);
     }
-    let times = resource == Resource::Time;
-    let wanted = Wanted { metric: Some(manifest.metric.clone()), times, all: false };
+    let times = resource == CurveResource::Time;
+    let wanted = SeriesFilter { metric: Some(manifest.metric.clone()), times, all: false };
     let mut gathered = gather(paths, options, &wanted, Some(&manifest), watch)?;
     // a run of W&B that was resumed continues the run of another file
     let clash =
@@ -151,7 +151,7 @@ fn update(
         count(kept.len(), "run"),
         count(gathered.runs.len(), "run"),
     );
-    let survey = Survey::from_runs(&gathered.runs, &gathered.left_out);
+    let survey = LogSurvey::from_runs(&gathered.runs, &gathered.left_out);
     let (metric, from_0) = (manifest.metric.clone(), manifest.counted_from_0);
     let mut raw = raw(gathered, &survey, (&metric, resource, from_0), options);
     raw.runs.splice(0..0, kept);
@@ -161,7 +161,7 @@ fn update(
 }
 
 /// The metric that was asked for, or the one that is preferred.
-fn metric(survey: &Survey, options: &ReadOptions, file: &Path) -> Result<String, Error> {
+fn metric(survey: &LogSurvey, options: &ReadOptions, file: &Path) -> Result<String, Error> {
     let candidates = || {
         let shown = survey.metrics.iter().take(20).map(|metric| {
             let range =
@@ -196,13 +196,13 @@ fn metric(survey: &Survey, options: &ReadOptions, file: &Path) -> Result<String,
 pub(crate) fn gather(
     paths: &[PathBuf],
     options: &ReadOptions,
-    wanted: &Wanted,
+    wanted: &SeriesFilter,
     before: Option<&ImportManifest>,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(ReadProgress),
 ) -> Result<GatheredRuns, Error> {
     let mut gathered = GatheredRuns::default();
     let places = before.map(ImportManifest::places).unwrap_or_default();
-    let mut sources: Vec<Source> = Vec::new();
+    let mut sources: Vec<LogSource> = Vec::new();
     for path in paths {
         let here = gathered.find(path, options)?;
         if here.is_empty() {
@@ -217,7 +217,7 @@ pub(crate) fn gather(
     // the error of a single source is the answer; among others it is left out, so that one broken log does not hide the rest
     let alone = sources.len() == 1;
     for (at, source) in sources.iter().enumerate() {
-        watch(Progress { read: at, of: sources.len(), runs: gathered.runs.len() });
+        watch(ReadProgress { read: at, of: sources.len(), runs: gathered.runs.len() });
         if let Some(same) = before.and_then(|before| before.find_unchanged(&places, source)) {
             gathered.kept.extend(same.runs.iter().cloned());
             gathered.sources.push(same.clone());
@@ -248,14 +248,14 @@ pub(crate) fn gather(
     }
     let runs = std::mem::take(&mut gathered.runs);
     gathered.runs = without_doubles(runs, &mut gathered.left_out);
-    watch(Progress { read: sources.len(), of: sources.len(), runs: gathered.runs.len() });
+    watch(ReadProgress { read: sources.len(), of: sources.len(), runs: gathered.runs.len() });
     Ok(gathered)
 }
 
 impl GatheredRuns {
     /// The sources below `path`; other files are left out.
-    fn find(&mut self, path: &Path, options: &ReadOptions) -> Result<Vec<Source>, Error> {
-        let Found { sources, tables, doubled, deleted, .. } = recognize::below(path, options.format)?;
+    fn find(&mut self, path: &Path, options: &ReadOptions) -> Result<Vec<LogSource>, Error> {
+        let FoundFiles { sources, tables, doubled, deleted, .. } = recognize::below(path, options.format)?;
         let mut leave = |what: &Path, why: &str| {
             self.left_out.push(LeftOut { what: what.display().to_string(), why: why.to_owned() });
         };
@@ -266,7 +266,7 @@ impl GatheredRuns {
     }
 
     /// Adds a run. A resumed run of W&B continues that of an earlier file; other runs of the same name are numbered.
-    fn add(&mut self, mut run: RunLog, wanted: &Wanted) -> Option<String> {
+    fn add(&mut self, mut run: RunLog, wanted: &SeriesFilter) -> Option<String> {
         if run.series.is_empty() {
             let why = run.damage.unwrap_or_else(|| "no metric was logged".to_owned());
             self.left_out.push(LeftOut { what: run.id, why });
@@ -309,44 +309,44 @@ impl GatheredRuns {
 }
 
 /// Whether several files of this format can be one run: those of a run of W&B that was resumed, and TensorBoard's downloads of several metrics.
-fn may_continue_run(format: Format) -> bool {
-    matches!(format, Format::Wandb | Format::TensorBoardTable)
+fn may_continue_run(format: LogFormat) -> bool {
+    matches!(format, LogFormat::Wandb | LogFormat::TensorBoardTable)
 }
 
-fn pack_unless_all(run: &mut RunLog, wanted: &Wanted) {
+fn pack_unless_all(run: &mut RunLog, wanted: &SeriesFilter) {
     if !wanted.all {
         pack(run, wanted.times);
     }
 }
 
 fn read_source(
-    source: &Source,
-    wanted: &Wanted,
+    source: &LogSource,
+    wanted: &SeriesFilter,
     take: &mut dyn FnMut(Option<RunLog>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let Some(file) = source.files.first() else { return Ok(()) };
     match source.format {
-        Format::TensorBoard => take(Some(read_events(source, wanted)?)),
-        Format::Wandb => take(Some(wandb::read(file, &source.name, wanted)?)),
-        Format::TensorBoardTable => take(Some(tables::read_download(file, &source.name, wanted)?)),
-        Format::WandbTable => {
+        LogFormat::TensorBoard => take(Some(read_events(source, wanted)?)),
+        LogFormat::Wandb => take(Some(wandb::read(file, &source.name, wanted)?)),
+        LogFormat::TensorBoardTable => take(Some(tables::read_download(file, &source.name, wanted)?)),
+        LogFormat::WandbTable => {
             tables::read_export(file, wanted)?.into_iter().try_for_each(|run| take(Some(run)))
         }
-        Format::Mlflow if file.is_dir() => take(mlflow::read(file, wanted)?),
-        Format::Mlflow => database(file, wanted, take),
-        Format::Optuna if is_text_file(file)? => {
+        LogFormat::Mlflow if file.is_dir() => take(mlflow::read(file, wanted)?),
+        LogFormat::Mlflow => database(file, wanted, take),
+        LogFormat::Optuna if is_text_file(file)? => {
             lines::read_optuna_journal(file, wanted)?.into_iter().try_for_each(|run| take(Some(run)))
         }
-        Format::Optuna => database(file, wanted, take),
-        Format::Ray if file.extension().is_some_and(|ending| ending == "csv") => {
+        LogFormat::Optuna => database(file, wanted, take),
+        LogFormat::Ray if file.extension().is_some_and(|ending| ending == "csv") => {
             take(Some(tables::read_run(file, &source.name, source.format, wanted)?))
         }
-        Format::Ray => take(Some(lines::ray(file, &source.name, wanted)?)),
-        Format::Lightning | Format::Keras | Format::Table => {
+        LogFormat::Ray => take(Some(lines::ray(file, &source.name, wanted)?)),
+        LogFormat::Lightning | LogFormat::Keras | LogFormat::Table => {
             take(Some(tables::read_run(file, &source.name, source.format, wanted)?))
         }
-        Format::Transformers => take(Some(lines::read_transformers(file, &source.name, wanted)?)),
-        Format::Foretell => {
+        LogFormat::Transformers => take(Some(lines::read_transformers(file, &source.name, wanted)?)),
+        LogFormat::Foretell => {
             study::read(file, &source.name, wanted)?.into_iter().try_for_each(|run| take(Some(run)))
         }
     }
@@ -363,7 +363,7 @@ fn is_text_file(file: &Path) -> Result<bool, Error> {
 #[cfg(feature = "sqlite")]
 fn database(
     file: &Path,
-    wanted: &Wanted,
+    wanted: &SeriesFilter,
     take: &mut dyn FnMut(Option<RunLog>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     super::sqlite::read(file, wanted, take)
@@ -372,20 +372,21 @@ fn database(
 #[cfg(not(feature = "sqlite"))]
 fn database(
     file: &Path,
-    _: &Wanted,
+    _: &SeriesFilter,
     _: &mut dyn FnMut(Option<RunLog>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     recognize::kind(file).map(|_| ())
 }
 
 /// The event files of one run, those of its parts with names of their own.
-fn read_events(source: &Source, wanted: &Wanted) -> Result<RunLog, Error> {
-    let mut run = RunLog::new(&source.name, Format::TensorBoard);
+fn read_events(source: &LogSource, wanted: &SeriesFilter) -> Result<RunLog, Error> {
+    let mut run = RunLog::new(&source.name, LogFormat::TensorBoard);
     let mut plugins: BTreeMap<String, tensorboard::TagPlugins> = BTreeMap::new();
     for file in &source.files {
         let folder =
             file.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().to_lowercase();
-        let part = PARTS.contains(&folder.as_str()) && !source.name.to_lowercase().ends_with(&folder);
+        let part =
+            RUN_PART_FOLDERS.contains(&folder.as_str()) && !source.name.to_lowercase().ends_with(&folder);
         let prefix = if part { format!("{folder}/") } else { String::new() };
         tensorboard::read(file, &prefix, &mut run, plugins.entry(prefix.clone()).or_default(), wanted)?;
     }
@@ -399,10 +400,15 @@ fn read_events(source: &Source, wanted: &Wanted) -> Result<RunLog, Error> {
 }
 
 /// The curves of a metric, with notes.
-fn raw(gathered: GatheredRuns, survey: &Survey, laid: (&str, Resource, bool), options: &ReadOptions) -> Raw {
+fn raw(
+    gathered: GatheredRuns,
+    survey: &LogSurvey,
+    laid: (&str, CurveResource, bool),
+    options: &ReadOptions,
+) -> RawRuns {
     let GatheredRuns { runs, .. } = gathered;
     let (metric, resource, from_0) = laid;
-    let mut raw = Raw { metric: metric.to_owned(), ..Raw::default() };
+    let mut raw = RawRuns { metric: metric.to_owned(), ..RawRuns::default() };
     raw.direction = runs.iter().find_map(|run| run.direction);
     let (mut without, mut replaced) = (Vec::new(), 0);
     for mut run in runs {
@@ -424,7 +430,7 @@ fn raw(gathered: GatheredRuns, survey: &Survey, laid: (&str, Resource, bool), op
         });
     }
     mark_early_ends(&mut raw, options);
-    let mut first = Survey { ends: BTreeMap::new(), ..survey.clone() }.to_string();
+    let mut first = LogSurvey { ends: BTreeMap::new(), ..survey.clone() }.to_string();
     for run in &raw.runs {
         *raw.ends.entry(run.ended).or_default() += 1;
     }
@@ -453,17 +459,17 @@ fn raw(gathered: GatheredRuns, survey: &Survey, laid: (&str, Resource, bool), op
         let names = survey.metrics.iter().map(|found| found.name.as_str()).filter(|name| *name != metric);
         raw.notes.push(Note::new(NoteTopic::Excluded, format!("other metrics left out: {}", list(names))));
     }
-    raw.notes.extend(survey.damaged().into_iter().map(|text| Note::new(NoteTopic::Removed, text)));
+    raw.notes.extend(survey.damaged_files().into_iter().map(|text| Note::new(NoteTopic::Removed, text)));
     raw
 }
 
 /// Marks the runs that end before the others, where their log does not say how they ended.
-fn mark_early_ends(raw: &mut Raw, options: &ReadOptions) {
+fn mark_early_ends(raw: &mut RawRuns, options: &ReadOptions) {
     raw.target = common_end(&raw.runs);
     let Some(target) = raw.target.filter(|_| !options.running) else { return };
     for run in &mut raw.runs {
-        if run.ended == Ended::Unknown && run.end().is_some_and(|end| end < target) {
-            run.ended = Ended::Stopped;
+        if run.ended == RunEnd::Unknown && run.end().is_some_and(|end| end < target) {
+            run.ended = RunEnd::Stopped;
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Logs of JSON: Ray Tune's results, Optuna's journal, transformers' `trainer_state.json`.
 
-use super::point::Point;
-use super::series::{Ended, RunLog, Wanted, is_epoch};
-use super::{Format, json, nearby};
+use super::point::LoggedPoint;
+use super::series::{RunEnd, RunLog, SeriesFilter, is_epoch};
+use super::{LogFormat, json, nearby};
 use crate::error::Error;
 use foretell::{Configuration, Direction, Value};
 use serde_json::{Map, Value as Json};
@@ -30,8 +30,8 @@ fn collect_numbers(prefix: &str, row: &Map<String, Json>, found: &mut Vec<(Strin
 }
 
 /// A trial of Ray Tune: `result.json` in its folder.
-pub(crate) fn ray(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Error> {
-    let mut run = RunLog::new(id, Format::Ray);
+pub(crate) fn ray(file: &Path, id: &str, wanted: &SeriesFilter) -> Result<RunLog, Error> {
+    let mut run = RunLog::new(id, LogFormat::Ray);
     for_each_line(file, |line, text| {
         let Some(Json::Object(mut row)) = json::parse(text) else {
             run.damage.get_or_insert(format!(
@@ -52,23 +52,23 @@ pub(crate) fn ray(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Erro
         let mut found = Vec::new();
         collect_numbers("", &row, &mut found);
         for (name, value) in found {
-            run.push(&name, Point { step, epoch, time, value }, wanted);
+            run.push(&name, LoggedPoint { step, epoch, time, value }, wanted);
         }
     })?;
     let folder = file.parent().unwrap_or(Path::new("."));
     if run.configuration.is_empty() {
-        run.configuration = nearby::configuration(file);
+        run.configuration = nearby::find_configuration(file);
     }
     if folder.join("error.txt").exists() || folder.join("error.pkl").exists() {
         // `done` shows nothing: a trial that its scheduler stopped is done, too
-        run.ended = Ended::Failed;
+        run.ended = RunEnd::Failed;
     }
     Ok(run)
 }
 
 /// `trainer_state.json` of transformers' Trainer. What was logged while it trained is named `train_…` where evaluations are there, too.
-pub(crate) fn read_transformers(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Error> {
-    let mut run = RunLog::new(id, Format::Transformers);
+pub(crate) fn read_transformers(file: &Path, id: &str, wanted: &SeriesFilter) -> Result<RunLog, Error> {
+    let mut run = RunLog::new(id, LogFormat::Transformers);
     let text = std::fs::read_to_string(file).map_err(|source| Error::io(file, source))?;
     let damaged = |problem: &str| Error::Old { file: file.to_owned(), problem: problem.to_owned() };
     let Some(Json::Object(state)) = json::parse(&text) else {
@@ -86,16 +86,16 @@ pub(crate) fn read_transformers(file: &Path, id: &str, wanted: &Wanted) -> Resul
         }
         for (name, value) in row.iter().filter_map(|(name, value)| Some((name, json::number(value)?))) {
             if !["epoch", "step", "total_flos"].contains(&name.as_str()) {
-                run.push(name, Point { step, epoch, time: None, value }, wanted);
+                run.push(name, LoggedPoint { step, epoch, time: None, value }, wanted);
             }
         }
     }
     let (reached, planned) = (number_field(&state, "global_step"), number_field(&state, "max_steps"));
     run.planned = number_field(&state, "num_train_epochs").or(planned).filter(|planned| *planned > 0.0);
     run.ended = match (reached, planned.filter(|planned| *planned > 0.0)) {
-        (Some(reached), Some(planned)) if reached < planned => Ended::Stopped,
-        (Some(_), Some(_)) => Ended::Finished,
-        _ => Ended::Unknown,
+        (Some(reached), Some(planned)) if reached < planned => RunEnd::Stopped,
+        (Some(_), Some(_)) => RunEnd::Finished,
+        _ => RunEnd::Unknown,
     };
     if let Some(Json::Object(trial)) = state.get("trial_params") {
         run.configuration.extend(json::settings(trial));
@@ -105,7 +105,7 @@ pub(crate) fn read_transformers(file: &Path, id: &str, wanted: &Wanted) -> Resul
             run.configure(name, Value::Number(value));
         }
     }
-    run.configuration.extend(nearby::configuration(file));
+    run.configuration.extend(nearby::find_configuration(file));
     Ok(run)
 }
 
@@ -129,7 +129,7 @@ fn for_each_line(file: &Path, mut one: impl FnMut(u64, &str)) -> Result<(), Erro
 
 /// A study in Optuna's journal.
 #[derive(Default)]
-struct Study {
+struct JournalStudy {
     name: String,
     direction: Option<Direction>,
     several: bool,
@@ -138,8 +138,8 @@ struct Study {
 }
 
 /// Optuna's journal: one operation a line.
-pub(crate) fn read_optuna_journal(file: &Path, wanted: &Wanted) -> Result<Vec<RunLog>, Error> {
-    let mut studies: Vec<Study> = Vec::new();
+pub(crate) fn read_optuna_journal(file: &Path, wanted: &SeriesFilter) -> Result<Vec<RunLog>, Error> {
+    let mut studies: Vec<JournalStudy> = Vec::new();
     let mut trials: Vec<(usize, RunLog)> = Vec::new();
     let mut damage: Option<String> = None;
     for_each_line(file, |line, text| {
@@ -174,20 +174,20 @@ pub(crate) fn read_optuna_journal(file: &Path, wanted: &Wanted) -> Result<Vec<Ru
 
 fn apply_operation(
     row: &Map<String, Json>,
-    studies: &mut Vec<Study>,
+    studies: &mut Vec<JournalStudy>,
     trials: &mut Vec<(usize, RunLog)>,
-    wanted: &Wanted,
+    wanted: &SeriesFilter,
 ) {
     let id = |name: &str| row.get(name).and_then(Json::as_u64).and_then(|at| usize::try_from(at).ok());
     let trial = id("trial_id");
     match id("op_code") {
         Some(0) => {
             let directions = row.get("directions").and_then(Json::as_array);
-            studies.push(Study {
+            studies.push(JournalStudy {
                 name: row.get("study_name").and_then(Json::as_str).unwrap_or("study").to_owned(),
                 direction: directions.and_then(|all| direction(all.first()?.as_u64()?)),
                 several: directions.is_some_and(|all| all.len() > 1),
-                ..Study::default()
+                ..JournalStudy::default()
             });
         }
         Some(1) => {
@@ -220,7 +220,7 @@ fn apply_operation(
             let Some((_, run)) = trial.and_then(|at| trials.get_mut(at)) else { return };
             let value = row.get("intermediate_value").and_then(json::number);
             if let (Some(step), Some(value)) = (number_field(row, "step"), value) {
-                run.push("value", Point { step, epoch: None, time: None, value }, wanted);
+                run.push("value", LoggedPoint { step, epoch: None, time: None, value }, wanted);
             }
         }
         _ => {}
@@ -229,8 +229,8 @@ fn apply_operation(
 
 /// A trial as it is created, with its parameters where they were known by then.
 fn create_trial(row: &Map<String, Json>, number: usize) -> RunLog {
-    let mut run = RunLog::new(number.to_string(), Format::Optuna);
-    run.ended = row.get("state").and_then(Json::as_u64).map_or(Ended::Running, state);
+    let mut run = RunLog::new(number.to_string(), LogFormat::Optuna);
+    run.ended = row.get("state").and_then(Json::as_u64).map_or(RunEnd::Running, state);
     let kinds = row.get("distributions").and_then(Json::as_object);
     let values = row.get("params").and_then(Json::as_object);
     for (name, value) in values.into_iter().flatten() {
@@ -250,12 +250,12 @@ pub(crate) fn direction(number: u64) -> Option<Direction> {
 }
 
 /// Optuna's number of a trial's state.
-fn state(number: u64) -> Ended {
+fn state(number: u64) -> RunEnd {
     match number {
-        1 => Ended::Finished,
-        2 => Ended::Pruned,
-        3 => Ended::Failed,
-        _ => Ended::Running,
+        1 => RunEnd::Finished,
+        2 => RunEnd::Pruned,
+        3 => RunEnd::Failed,
+        _ => RunEnd::Running,
     }
 }
 

@@ -1,8 +1,8 @@
 //! MLflow's file store: a folder a run, a file a metric with a line `time value step` for each value.
 
-use super::point::Point;
-use super::series::{Ended, RunLog, Wanted};
-use super::{Format, json, nearby, yaml};
+use super::point::LoggedPoint;
+use super::series::{RunEnd, RunLog, SeriesFilter};
+use super::{LogFormat, json, nearby, yaml};
 use crate::error::Error;
 use foretell::Value;
 use std::io::{BufRead, BufReader};
@@ -15,7 +15,7 @@ pub(crate) fn is_run_metadata(text: &str) -> bool {
 }
 
 /// The run in `folder`; `None` if it was deleted.
-pub(crate) fn read(folder: &Path, wanted: &Wanted) -> Result<Option<RunLog>, Error> {
+pub(crate) fn read(folder: &Path, wanted: &SeriesFilter) -> Result<Option<RunLog>, Error> {
     let meta = yaml::settings(&nearby::text(&folder.join("meta.yaml")));
     let text = |name: &str| meta.get(name).map(Value::to_string);
     if text("lifecycle_stage").as_deref() == Some("deleted") {
@@ -23,7 +23,7 @@ pub(crate) fn read(folder: &Path, wanted: &Wanted) -> Result<Option<RunLog>, Err
     }
     let name = text("run_name").filter(|name| !name.is_empty());
     let own = text("run_id").or_else(|| text("run_uuid")).unwrap_or_default();
-    let mut run = RunLog::new(name.unwrap_or(own), Format::Mlflow);
+    let mut run = RunLog::new(name.unwrap_or(own), LogFormat::Mlflow);
     run.ended = status(text("status").unwrap_or_default().as_str());
     let mut files = Vec::new();
     files_below(&folder.join("params"), "", &mut files)?;
@@ -38,12 +38,12 @@ pub(crate) fn read(folder: &Path, wanted: &Wanted) -> Result<Option<RunLog>, Err
 }
 
 /// A status, as a number of the file store or as a word of the database.
-pub(crate) fn status(status: &str) -> Ended {
+pub(crate) fn status(status: &str) -> RunEnd {
     match status {
-        "3" | "FINISHED" => Ended::Finished,
-        "4" | "FAILED" | "5" | "KILLED" => Ended::Failed,
-        "1" | "RUNNING" | "2" | "SCHEDULED" => Ended::Running,
-        _ => Ended::Unknown,
+        "3" | "FINISHED" => RunEnd::Finished,
+        "4" | "FAILED" | "5" | "KILLED" => RunEnd::Failed,
+        "1" | "RUNNING" | "2" | "SCHEDULED" => RunEnd::Running,
+        _ => RunEnd::Unknown,
     }
 }
 
@@ -67,7 +67,7 @@ fn files_below(
     Ok(())
 }
 
-fn read_metric(file: &Path, name: &str, run: &mut RunLog, wanted: &Wanted) -> Result<(), Error> {
+fn read_metric(file: &Path, name: &str, run: &mut RunLog, wanted: &SeriesFilter) -> Result<(), Error> {
     let fail = |source| Error::io(file, source);
     let mut reader = BufReader::new(std::fs::File::open(file).map_err(fail)?);
     let (mut text, mut line) = (Vec::new(), 0);
@@ -91,7 +91,7 @@ fn read_metric(file: &Path, name: &str, run: &mut RunLog, wanted: &Wanted) -> Re
         };
         match point {
             Some((time, value, step)) => {
-                let point = Point { step, epoch: None, time: Some(time / 1000.0), value };
+                let point = LoggedPoint { step, epoch: None, time: Some(time / 1000.0), value };
                 run.push(name, point, wanted);
             }
             None if text.trim_ascii().is_empty() => {}

@@ -32,10 +32,10 @@ mod update;
 mod wandb;
 mod yaml;
 
-pub use gather::{Progress, survey};
-pub use nearby::configuration as configuration_nearby;
-pub use series::Ended;
-pub use survey::{LeftOut, MetricFound, RunFound, Survey};
+pub use gather::{ReadProgress, survey_logs};
+pub use nearby::find_configuration as configuration_nearby;
+pub use series::RunEnd;
+pub use survey::{LeftOut, LogSurvey, MetricFound, RunFound};
 pub use update::ImportManifest;
 
 pub(crate) use align::common_end;
@@ -45,13 +45,13 @@ use serde::Serialize;
 use std::fmt;
 
 /// Folders that are parts of a run: its training, and its tests.
-pub(crate) const PARTS: [&str; 8] =
+pub(crate) const RUN_PART_FOLDERS: [&str; 8] =
     ["train", "training", "validation", "valid", "val", "eval", "evaluation", "test"];
 
 /// The tool that wrote a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Format {
+pub enum LogFormat {
     /// Event files of TensorBoard: TensorFlow, Keras, PyTorch, tensorboardX, Lightning.
     TensorBoard,
     /// Offline runs of W&B.
@@ -78,7 +78,7 @@ pub enum Format {
     Foretell,
 }
 
-impl Format {
+impl LogFormat {
     /// All formats that can be named.
     pub const ALL: [Self; 9] = [
         Self::TensorBoard,
@@ -115,7 +115,7 @@ impl Format {
     /// assert_eq!(Format::named("mlflow"), Some(Format::Mlflow));
     /// assert_eq!(Format::named("ml"), None);
     /// ```
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
@@ -138,7 +138,7 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for LogFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::TensorBoard => "TensorBoard",

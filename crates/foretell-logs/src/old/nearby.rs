@@ -31,7 +31,7 @@ pub(crate) fn text(path: &Path) -> String {
 /// assert_eq!(found["lr"], Value::Number(0.1));
 /// assert_eq!(found["opt"], Value::Text("sgd".to_owned()));
 /// ```
-pub fn configuration(log: &Path) -> Configuration {
+pub fn find_configuration(log: &Path) -> Configuration {
     let mut configuration = Configuration::new();
     let folder = if log.is_dir() { log } else { log.parent().unwrap_or(Path::new(".")) };
     let own = log.with_extension("json");
@@ -102,13 +102,13 @@ fn text_to_value(text: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::configuration;
+    use super::find_configuration;
     use foretell::Value;
     use std::path::Path;
 
     #[test]
     fn settings_are_read_from_names() {
-        let found = configuration(Path::new("/nowhere/opt=sgd/run7_lr=0.1_num_layers=4_drop=0.5.log"));
+        let found = find_configuration(Path::new("/nowhere/opt=sgd/run7_lr=0.1_num_layers=4_drop=0.5.log"));
         let expected = [("drop", Value::Number(0.5)), ("lr", Value::Number(0.1))];
         for (name, value) in expected {
             assert_eq!(found.get(name), Some(&value), "{name} of {found:?}");

@@ -1,18 +1,18 @@
 //! The points of a series that count, in little memory: steps that are evenly spaced are no list.
 
-use super::point::Point;
+use super::point::LoggedPoint;
 
 /// The resource that curves are laid on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resource {
+pub(crate) enum CurveResource {
     Epoch,
     Step,
     Time,
 }
 
-impl Resource {
+impl CurveResource {
     /// The resource that `--resource` names.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "epoch" => Some(Self::Epoch),
             "step" => Some(Self::Step),
@@ -62,7 +62,7 @@ impl NumberSequence {
 
 /// The points of a series.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Packed {
+pub(crate) struct PackedSeries {
     values: Box<[f64]>,
     steps: NumberSequence,
     /// `None` if no point has one.
@@ -74,10 +74,15 @@ pub(crate) struct Packed {
     replaced: usize,
 }
 
-impl Packed {
-    pub(crate) fn new(points: &[Point], replaced: usize, paces: [Option<f64>; 2], keep_times: bool) -> Self {
+impl PackedSeries {
+    pub(crate) fn new(
+        points: &[LoggedPoint],
+        replaced: usize,
+        paces: [Option<f64>; 2],
+        keep_times: bool,
+    ) -> Self {
         // inside this file NaN stands for a point that has none
-        let some = |read: fn(&Point) -> Option<f64>| {
+        let some = |read: fn(&LoggedPoint) -> Option<f64>| {
             let has = points.iter().any(|point| read(point).is_some());
             has.then(|| {
                 NumberSequence::pack(points.iter().map(|point| read(point).unwrap_or(f64::NAN)).collect())
@@ -94,11 +99,11 @@ impl Packed {
     }
 
     /// The points, as they were before.
-    pub(crate) fn points(&self) -> impl Iterator<Item = Point> + '_ {
+    pub(crate) fn points(&self) -> impl Iterator<Item = LoggedPoint> + '_ {
         let number = |numbers: &Option<NumberSequence>, at: usize| {
             numbers.as_ref().map(|numbers| numbers.get(at)).filter(|number| !number.is_nan())
         };
-        self.values.iter().enumerate().map(move |(at, &value)| Point {
+        self.values.iter().enumerate().map(move |(at, &value)| LoggedPoint {
             step: self.steps.get(at),
             epoch: number(&self.epochs, at),
             time: number(&self.times, at),
@@ -117,16 +122,16 @@ impl Packed {
     }
 
     /// The number of values later ones replaced.
-    pub(crate) fn replaced(&self) -> usize {
+    pub(crate) fn replaced_count(&self) -> usize {
         self.replaced
     }
 
     /// The median seconds for a unit of the resource.
-    pub(crate) fn pace(&self, resource: Resource) -> Option<f64> {
+    pub(crate) fn pace(&self, resource: CurveResource) -> Option<f64> {
         match resource {
-            Resource::Step => self.paces[0],
-            Resource::Epoch => self.paces[1],
-            Resource::Time => None,
+            CurveResource::Step => self.paces[0],
+            CurveResource::Epoch => self.paces[1],
+            CurveResource::Time => None,
         }
     }
 }
@@ -137,18 +142,23 @@ mod tests {
 
     #[test]
     fn packed_points_are_bit_by_bit_those_that_were_packed() {
-        let even =
-            |at: usize| Point { step: 10.0 * at as f64, epoch: Some(at as f64), time: None, value: 0.1 };
-        let odd = |at: usize| Point { step: (at * at) as f64, time: Some(at as f64 / 3.0), ..even(at) };
-        let gappy = |at: usize| Point { epoch: (!at.is_multiple_of(3)).then_some(at as f64), ..even(at) };
-        for point in [&even, &odd, &gappy] as [&dyn Fn(usize) -> Point; 3] {
+        let even = |at: usize| LoggedPoint {
+            step: 10.0 * at as f64,
+            epoch: Some(at as f64),
+            time: None,
+            value: 0.1,
+        };
+        let odd = |at: usize| LoggedPoint { step: (at * at) as f64, time: Some(at as f64 / 3.0), ..even(at) };
+        let gappy =
+            |at: usize| LoggedPoint { epoch: (!at.is_multiple_of(3)).then_some(at as f64), ..even(at) };
+        for point in [&even, &odd, &gappy] as [&dyn Fn(usize) -> LoggedPoint; 3] {
             for count in [0, 1, 2, 50] {
-                let points: Vec<Point> = (0..count).map(point).collect();
-                let packed = Packed::new(&points, 0, [None; 2], true);
+                let points: Vec<LoggedPoint> = (0..count).map(point).collect();
+                let packed = PackedSeries::new(&points, 0, [None; 2], true);
                 assert_eq!(packed.points().collect::<Vec<_>>(), points);
             }
         }
-        let points: Vec<Point> = (0..9).map(even).collect();
-        assert!(matches!(Packed::new(&points, 0, [None; 2], true).steps, NumberSequence::Even { .. }));
+        let points: Vec<LoggedPoint> = (0..9).map(even).collect();
+        assert!(matches!(PackedSeries::new(&points, 0, [None; 2], true).steps, NumberSequence::Even { .. }));
     }
 }

@@ -2,7 +2,7 @@
 
 /// One logged value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Point {
+pub(crate) struct LoggedPoint {
     /// The step that the tool counts.
     pub(crate) step: f64,
     /// The epoch that the same row has.

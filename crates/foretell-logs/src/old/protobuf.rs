@@ -2,7 +2,7 @@
 
 /// The content of one field.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Field<'a> {
+pub(crate) enum WireValue<'a> {
     /// An integer, a flag or an enumeration.
     Varint(u64),
     /// Eight bytes.
@@ -13,7 +13,7 @@ pub(crate) enum Field<'a> {
     Bytes(&'a [u8]),
 }
 
-impl<'a> Field<'a> {
+impl<'a> WireValue<'a> {
     pub(crate) fn bytes(self) -> Option<&'a [u8]> {
         match self {
             Self::Bytes(bytes) => Some(bytes),
@@ -44,57 +44,61 @@ impl<'a> Field<'a> {
 
 /// The message is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Damaged;
+pub(crate) struct DamagedMessage;
 
 /// The fields of a message, in their order.
 #[derive(Clone, Debug)]
-pub(crate) struct Fields<'a> {
+pub(crate) struct MessageFields<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Fields<'a> {
+impl<'a> MessageFields<'a> {
     pub(crate) fn in_message(message: &'a [u8]) -> Self {
         Self { rest: message }
     }
 
-    fn read_varint(&mut self) -> Result<u64, Damaged> {
+    fn read_varint(&mut self) -> Result<u64, DamagedMessage> {
         let mut value = 0_u64;
         for at in 0..10 {
-            let (&byte, rest) = self.rest.split_first().ok_or(Damaged)?;
+            let (&byte, rest) = self.rest.split_first().ok_or(DamagedMessage)?;
             self.rest = rest;
             value |= u64::from(byte & 0x7f) << (7 * at);
             if byte < 0x80 {
                 return Ok(value);
             }
         }
-        Err(Damaged)
+        Err(DamagedMessage)
     }
 
-    fn take_bytes(&mut self, length: u64) -> Result<&'a [u8], Damaged> {
-        let length = usize::try_from(length).map_err(|_| Damaged)?;
-        let (taken, rest) = self.rest.split_at_checked(length).ok_or(Damaged)?;
+    fn take_bytes(&mut self, length: u64) -> Result<&'a [u8], DamagedMessage> {
+        let length = usize::try_from(length).map_err(|_| DamagedMessage)?;
+        let (taken, rest) = self.rest.split_at_checked(length).ok_or(DamagedMessage)?;
         self.rest = rest;
         Ok(taken)
     }
 
-    fn field(&mut self) -> Result<(u64, Field<'a>), Damaged> {
+    fn field(&mut self) -> Result<(u64, WireValue<'a>), DamagedMessage> {
         let key = self.read_varint()?;
         let field = match key & 7 {
-            0 => Field::Varint(self.read_varint()?),
-            1 => Field::Fixed64(u64::from_le_bytes(self.take_bytes(8)?.try_into().map_err(|_| Damaged)?)),
+            0 => WireValue::Varint(self.read_varint()?),
+            1 => WireValue::Fixed64(u64::from_le_bytes(
+                self.take_bytes(8)?.try_into().map_err(|_| DamagedMessage)?,
+            )),
             2 => {
                 let length = self.read_varint()?;
-                Field::Bytes(self.take_bytes(length)?)
+                WireValue::Bytes(self.take_bytes(length)?)
             }
-            5 => Field::Fixed32(u32::from_le_bytes(self.take_bytes(4)?.try_into().map_err(|_| Damaged)?)),
-            _ => return Err(Damaged),
+            5 => WireValue::Fixed32(u32::from_le_bytes(
+                self.take_bytes(4)?.try_into().map_err(|_| DamagedMessage)?,
+            )),
+            _ => return Err(DamagedMessage),
         };
         Ok((key >> 3, field))
     }
 }
 
-impl<'a> Iterator for Fields<'a> {
-    type Item = Result<(u64, Field<'a>), Damaged>;
+impl<'a> Iterator for MessageFields<'a> {
+    type Item = Result<(u64, WireValue<'a>), DamagedMessage>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
@@ -110,8 +114,8 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 /// The fields of a message, or nothing of a damaged one.
-pub(crate) fn all(message: &[u8]) -> Result<Vec<(u64, Field<'_>)>, Damaged> {
-    Fields::in_message(message).collect()
+pub(crate) fn all(message: &[u8]) -> Result<Vec<(u64, WireValue<'_>)>, DamagedMessage> {
+    MessageFields::in_message(message).collect()
 }
 
 #[cfg(test)]

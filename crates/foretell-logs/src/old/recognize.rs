@@ -1,6 +1,6 @@
 //! Recognizes the tool that wrote a file by its content, and the files of a folder that form one run.
 
-use super::{Format, mlflow, study, tables, tensorboard, wandb};
+use super::{LogFormat, mlflow, study, tables, tensorboard, wandb};
 use crate::error::Error;
 use crate::history::begins_one;
 use crate::locate::natural;
@@ -17,8 +17,8 @@ const MAX_FOLDER_DEPTH: usize = 24;
 
 /// Something that holds runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
-    pub(crate) format: Format,
+pub(crate) struct LogSource {
+    pub(crate) format: LogFormat,
     /// The name of the runs: the path from the folder that was named.
     pub(crate) name: String,
     /// The files, in the order in which they are read; for MLflow's store the folder of the run.
@@ -27,8 +27,8 @@ pub(crate) struct Source {
 
 /// The files found below a path.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) sources: Vec<Source>,
+pub(crate) struct FoundFiles {
+    pub(crate) sources: Vec<LogSource>,
     /// Tables and curve files, which the reader of curve files takes one at a time.
     pub(crate) tables: Vec<PathBuf>,
     /// Files whose runs are recorded more fully in others.
@@ -41,28 +41,28 @@ pub(crate) struct Found {
 
 /// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Log(Format),
+pub(crate) enum FileKind {
+    Log(LogFormat),
     Table,
     Other,
 }
 
 /// The kind of a file by its first bytes; a database is opened.
-pub(crate) fn kind(file: &Path) -> Result<Kind, Error> {
+pub(crate) fn kind(file: &Path) -> Result<FileKind, Error> {
     let fail = |source| Error::io(file, source);
     let mut start = Vec::new();
     fs::File::open(file).map_err(fail)?.take(SNIFFED_BYTES).read_to_end(&mut start).map_err(fail)?;
     if start.starts_with(b"SQLite format 3\0") {
-        return Ok(database(file)?.map_or(Kind::Other, Kind::Log));
+        return Ok(database(file)?.map_or(FileKind::Other, FileKind::Log));
     }
     if tensorboard::is_event_file(&start) {
-        return Ok(Kind::Log(Format::TensorBoard));
+        return Ok(FileKind::Log(LogFormat::TensorBoard));
     }
     if wandb::is_wandb_file(&start) {
-        return Ok(Kind::Log(Format::Wandb));
+        return Ok(FileKind::Log(LogFormat::Wandb));
     }
     if start.starts_with(b"PAR1") {
-        return Ok(Kind::Table);
+        return Ok(FileKind::Table);
     }
     if start.starts_with(&[0x1f, 0x8b]) {
         let mut plain = Vec::new();
@@ -70,72 +70,72 @@ pub(crate) fn kind(file: &Path) -> Result<Kind, Error> {
         // the start ends in the middle of the data
         let _ = decoder.take(SNIFFED_BYTES).read_to_end(&mut plain);
         return Ok(match text_kind(&plain) {
-            Kind::Log(format) if format.is_table() => Kind::Log(format),
-            Kind::Other => Kind::Other,
-            _ => Kind::Table,
+            FileKind::Log(format) if format.is_table() => FileKind::Log(format),
+            FileKind::Other => FileKind::Other,
+            _ => FileKind::Table,
         });
     }
     Ok(text_kind(&start))
 }
 
 #[cfg(feature = "sqlite")]
-fn database(file: &Path) -> Result<Option<Format>, Error> {
+fn database(file: &Path) -> Result<Option<LogFormat>, Error> {
     super::sqlite::format_of(file)
 }
 
 #[cfg(not(feature = "sqlite"))]
-fn database(file: &Path) -> Result<Option<Format>, Error> {
+fn database(file: &Path) -> Result<Option<LogFormat>, Error> {
     Err(Error::Old {
         file: file.to_owned(),
         problem: "this is an SQLite database, and this program was built without its reader. Build it with `--features sqlite`".to_owned(),
     })
 }
 
-fn text_kind(start: &[u8]) -> Kind {
+fn text_kind(start: &[u8]) -> FileKind {
     let text = match std::str::from_utf8(start) {
         Ok(text) => text,
         // the first bytes may end within a letter, which would otherwise look like a binary file
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default()
         }
-        Err(_) => return Kind::Other,
+        Err(_) => return FileKind::Other,
     };
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let line = text.lines().next().unwrap_or_default();
     let has = |name: &str| text.contains(&format!("\"{name}\""));
     if line.starts_with('{') {
         return if study::is_log(line) {
-            Kind::Log(Format::Foretell)
+            FileKind::Log(LogFormat::Foretell)
         } else if line.contains("\"op_code\"") && line.contains("\"worker_id\"") {
-            Kind::Log(Format::Optuna)
+            FileKind::Log(LogFormat::Optuna)
         } else if line.contains("\"training_iteration\"") && line.contains("\"trial_id\"") {
-            Kind::Log(Format::Ray)
+            FileKind::Log(LogFormat::Ray)
         } else if has("log_history") || (has("best_model_checkpoint") && has("global_step")) {
-            Kind::Log(Format::Transformers)
+            FileKind::Log(LogFormat::Transformers)
         } else if line.contains("\"values\"") {
-            Kind::Table
+            FileKind::Table
         } else if begins_one(text.as_bytes()) {
             // its content is checked when it is read
             history_kind(&crate::json::requote_python_dict(text))
         } else {
-            Kind::Other
+            FileKind::Other
         };
     }
     if mlflow::is_run_metadata(text) {
-        return Kind::Log(Format::Mlflow);
+        return FileKind::Log(LogFormat::Mlflow);
     }
     // a header needs two names; only the first, that of an index, may be empty
     let separator = [',', ';', '\t'].into_iter().max_by_key(|&s| line.matches(s).count()).unwrap_or(',');
     let headers: Vec<&str> = line.split(separator).map(|name| name.trim().trim_matches('"')).collect();
     let is_name = |(at, name): (usize, &&str)| name.len() <= 200 && (at == 0 || !name.is_empty());
     if headers.len() < 2 || !headers.iter().enumerate().all(is_name) || !is_heading(&headers) {
-        return Kind::Other;
+        return FileKind::Other;
     }
-    tables::format_of(&headers).map_or(Kind::Table, Kind::Log)
+    tables::format_of(&headers).map_or(FileKind::Table, FileKind::Log)
 }
 
 /// The kind of a file of JSON that starts like a history: one if lists of numbers are named like a metric.
-fn history_kind(text: &str) -> Kind {
+fn history_kind(text: &str) -> FileKind {
     let names = text.split('"').skip(1).step_by(2);
     let followed = text.split('"').skip(2).step_by(2);
     let is_list = |(name, after): (&str, &str)| {
@@ -143,18 +143,23 @@ fn history_kind(text: &str) -> Kind {
         let first = after.strip_prefix('[').map(|list| list.trim_start().chars().next());
         crate::names::is_metric(name) && matches!(first, Some(Some('0'..='9' | '-' | 'N' | 'n')))
     };
-    if names.zip(followed).any(is_list) { Kind::Log(Format::Table) } else { Kind::Other }
+    if names.zip(followed).any(is_list) { FileKind::Log(LogFormat::Table) } else { FileKind::Other }
 }
 
 /// The files below `path`; with `only`, files of other kinds are skipped.
-pub(crate) fn below(path: &Path, only: Option<Format>) -> Result<Found, Error> {
-    let mut walk =
-        Walk { root: path, only, found: Found::default(), events: BTreeMap::new(), states: BTreeMap::new() };
+pub(crate) fn below(path: &Path, only: Option<LogFormat>) -> Result<FoundFiles, Error> {
+    let mut walk = FolderWalk {
+        root: path,
+        only,
+        found: FoundFiles::default(),
+        events: BTreeMap::new(),
+        states: BTreeMap::new(),
+    };
     if path.is_dir() {
         walk.folder(path, 0)?;
     } else {
         let kind = match only {
-            Some(format) => Kind::Log(format),
+            Some(format) => FileKind::Log(format),
             None => kind(path)?,
         };
         walk.file(path, kind);
@@ -171,20 +176,20 @@ pub(crate) fn below(path: &Path, only: Option<Format>) -> Result<Found, Error> {
 /// Whether a folder is a part of a run: its training or its test.
 fn is_run_part(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    super::PARTS.contains(&name.as_str())
+    super::RUN_PART_FOLDERS.contains(&name.as_str())
 }
 
-struct Walk<'a> {
+struct FolderWalk<'a> {
     root: &'a Path,
-    only: Option<Format>,
-    found: Found,
+    only: Option<LogFormat>,
+    found: FoundFiles,
     /// The event files of each folder.
     events: BTreeMap<PathBuf, Vec<PathBuf>>,
     /// The `trainer_state.json` of each run: that of the run itself and those of its checkpoints.
     states: BTreeMap<PathBuf, Vec<PathBuf>>,
 }
 
-impl Walk<'_> {
+impl FolderWalk<'_> {
     fn folder(&mut self, folder: &Path, depth: usize) -> Result<(), Error> {
         let fail = |source| Error::io(folder, source);
         let mut entries: Vec<PathBuf> = Vec::new();
@@ -194,26 +199,26 @@ impl Walk<'_> {
         entries.sort();
         let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
             entries.into_iter().partition(|path| path.is_dir());
-        let mut kinds: Vec<(PathBuf, Kind)> = Vec::new();
+        let mut kinds: Vec<(PathBuf, FileKind)> = Vec::new();
         for file in files.into_iter().filter(|file| file.is_file()) {
             // a file that cannot be read is none of the logs
-            let kind = kind(&file).unwrap_or(Kind::Other);
+            let kind = kind(&file).unwrap_or(FileKind::Other);
             kinds.push((file, kind));
         }
-        let is = |format: Format| kinds.iter().any(|(_, kind)| *kind == Kind::Log(format));
-        if is(Format::Mlflow) && kinds.iter().any(|(file, _)| file.ends_with("meta.yaml")) {
-            self.file(&folder.join("meta.yaml"), Kind::Log(Format::Mlflow));
+        let is = |format: LogFormat| kinds.iter().any(|(_, kind)| *kind == FileKind::Log(format));
+        if is(LogFormat::Mlflow) && kinds.iter().any(|(file, _)| file.ends_with("meta.yaml")) {
+            self.file(&folder.join("meta.yaml"), FileKind::Log(LogFormat::Mlflow));
             return Ok(());
         }
         // a trial of Ray has all of its results in one file, and the same in two others
-        let of_ray = is(Format::Ray) && self.only.is_none_or(|only| only == Format::Ray);
+        let of_ray = is(LogFormat::Ray) && self.only.is_none_or(|only| only == LogFormat::Ray);
         let result = kinds.iter().position(|(file, kind)| {
-            *kind == Kind::Log(Format::Ray) && file.extension().is_some_and(|ending| ending == "json")
+            *kind == FileKind::Log(LogFormat::Ray) && file.extension().is_some_and(|ending| ending == "json")
         });
         for (at, (file, kind)) in kinds.into_iter().enumerate() {
             let again = of_ray
                 && result.is_some_and(|result| result != at)
-                && matches!(kind, Kind::Log(Format::Ray | Format::TensorBoard));
+                && matches!(kind, FileKind::Log(LogFormat::Ray | LogFormat::TensorBoard));
             if again {
                 self.found.doubled.push(file);
             } else {
@@ -233,32 +238,38 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn file(&mut self, file: &Path, kind: Kind) {
+    fn file(&mut self, file: &Path, kind: FileKind) {
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
         match kind {
-            Kind::Log(format) if self.only.is_some_and(|only| !only.takes(format)) => self.found.others += 1,
-            Kind::Log(Format::TensorBoard) => self.events.entry(folder).or_default().push(file.to_owned()),
-            Kind::Log(Format::Transformers) => {
+            FileKind::Log(format) if self.only.is_some_and(|only| !only.takes(format)) => {
+                self.found.others += 1
+            }
+            FileKind::Log(LogFormat::TensorBoard) => {
+                self.events.entry(folder).or_default().push(file.to_owned())
+            }
+            FileKind::Log(LogFormat::Transformers) => {
                 let of_checkpoint =
                     folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("checkpoint-"));
                 let run = if of_checkpoint { folder.parent().unwrap_or(&folder).to_owned() } else { folder };
                 self.states.entry(run).or_default().push(file.to_owned());
             }
-            Kind::Log(format @ (Format::Mlflow | Format::Ray | Format::Lightning | Format::Foretell)) => {
+            FileKind::Log(
+                format @ (LogFormat::Mlflow | LogFormat::Ray | LogFormat::Lightning | LogFormat::Foretell),
+            ) => {
                 // the database of MLflow names its runs itself
                 let whole = if file.ends_with("meta.yaml") { folder.clone() } else { file.to_owned() };
                 let name = self.name(&folder);
-                self.found.sources.push(Source { format, name, files: vec![whole] });
+                self.found.sources.push(LogSource { format, name, files: vec![whole] });
             }
-            Kind::Log(format) => {
+            FileKind::Log(format) => {
                 let name = self.name(&file.with_extension(""));
-                self.found.sources.push(Source { format, name, files: vec![file.to_owned()] });
+                self.found.sources.push(LogSource { format, name, files: vec![file.to_owned()] });
             }
             // a text with commas is taken for a table: it is only mentioned if it is named like one
-            Kind::Table if self.only.is_none() && crate::locate::has_table_name(file) => {
+            FileKind::Table if self.only.is_none() && crate::locate::has_table_name(file) => {
                 self.found.tables.push(file.to_owned());
             }
-            Kind::Table | Kind::Other => self.found.others += 1,
+            FileKind::Table | FileKind::Other => self.found.others += 1,
         }
     }
 
@@ -297,21 +308,21 @@ impl Walk<'_> {
                 self.found.doubled.extend(self.events.remove(&folder).unwrap_or_default());
             }
             let name = self.name(&run);
-            self.found.sources.push(Source { format: Format::Transformers, name, files: vec![last] });
+            self.found.sources.push(LogSource { format: LogFormat::Transformers, name, files: vec![last] });
         }
     }
 
     /// A table of Keras or Lightning next to the event files of the same training holds no more than they do, and no times.
     fn skip_redundant_tables(&mut self) {
         let events = &self.events;
-        let is_doubled = |source: &mut Source| {
+        let is_doubled = |source: &mut LogSource| {
             let folder = source.files.first().and_then(|file| file.parent());
             let logs = |folder: &Path| {
                 events.keys().any(|of| of == folder || of.parent() == Some(folder) && is_run_part(of))
             };
             match source.format {
-                Format::Keras => folder.is_some_and(logs),
-                Format::Lightning => folder.is_some_and(|folder| events.contains_key(folder)),
+                LogFormat::Keras => folder.is_some_and(logs),
+                LogFormat::Lightning => folder.is_some_and(|folder| events.contains_key(folder)),
                 _ => false,
             }
         };
@@ -321,7 +332,7 @@ impl Walk<'_> {
 
     /// Artifacts that MLflow keeps of a run, `ID/artifacts/…`, are logs of values that its database holds.
     fn skip_artifacts(&mut self) {
-        if !self.found.sources.iter().any(|source| source.format == Format::Mlflow) {
+        if !self.found.sources.iter().any(|source| source.format == LogFormat::Mlflow) {
             return;
         }
         let is_artifact = |folder: &Path| {
@@ -350,7 +361,7 @@ impl Walk<'_> {
             // the settings of the run's own folder come before those of its parts
             files.sort_by_key(|file| (file.components().count(), file.clone()));
             let name = self.name(&run);
-            self.found.sources.push(Source { format: Format::TensorBoard, name, files });
+            self.found.sources.push(LogSource { format: LogFormat::TensorBoard, name, files });
         }
     }
 }

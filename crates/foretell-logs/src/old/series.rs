@@ -1,8 +1,8 @@
 //! A run as its tool wrote it: named series of points, and how it ended.
 
-use super::Format;
-use super::packed::Packed;
-use super::point::Point;
+use super::LogFormat;
+use super::packed::PackedSeries;
+use super::point::LoggedPoint;
 use crate::names::metric_rank;
 use foretell::{Configuration, Direction, Value};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use std::fmt;
 /// The end of a run, as far as its log records it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ended {
+pub enum RunEnd {
     /// The log does not record it.
     #[default]
     Unknown,
@@ -32,14 +32,14 @@ pub enum Ended {
     Running,
 }
 
-impl Ended {
+impl RunEnd {
     /// Whether the run ended before its planned end.
     pub fn is_early(self) -> bool {
         !matches!(self, Self::Unknown | Self::Finished)
     }
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for RunEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unknown => "no end recorded",
@@ -56,7 +56,7 @@ impl fmt::Display for Ended {
 
 /// The values of one name.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Series {
+pub(crate) struct LogSeries {
     pub(crate) count: usize,
     /// Of the finite values.
     pub(crate) range: Option<(f64, f64)>,
@@ -64,15 +64,15 @@ pub(crate) struct Series {
     pub(crate) first: (f64, f64),
     pub(crate) last: (f64, f64),
     /// In the order of the log; empty for a series that is not wanted, and once they are packed.
-    pub(crate) points: Vec<Point>,
+    pub(crate) points: Vec<LoggedPoint>,
     /// The points that count, once the run is read to its end.
-    pub(crate) packed: Option<Packed>,
+    pub(crate) packed: Option<PackedSeries>,
     /// Whether the points are kept.
     is_kept: bool,
 }
 
-impl Series {
-    fn starting_with(point: Point) -> Self {
+impl LogSeries {
+    fn starting_with(point: LoggedPoint) -> Self {
         let at = (point.step, point.value);
         Self {
             count: 0,
@@ -86,7 +86,7 @@ impl Series {
         }
     }
 
-    fn add(&mut self, point: Point) {
+    fn add(&mut self, point: LoggedPoint) {
         self.count += 1;
         self.last = (point.step, point.value);
         if point.value.is_finite() {
@@ -123,7 +123,7 @@ impl Series {
 
 /// The series of a run that are kept with all their points.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct SeriesFilter {
     /// The metric that was asked for; `None`: whichever is the best by its name.
     pub(crate) metric: Option<String>,
     /// Whether every series is kept, whatever its name, with every point.
@@ -146,11 +146,11 @@ fn name_rank(name: &str) -> usize {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunLog {
     pub(crate) id: String,
-    pub(crate) format: Format,
+    pub(crate) format: LogFormat,
     pub(crate) configuration: Configuration,
-    pub(crate) ended: Ended,
+    pub(crate) ended: RunEnd,
     pub(crate) direction: Option<Direction>,
-    pub(crate) series: BTreeMap<String, Series>,
+    pub(crate) series: BTreeMap<String, LogSeries>,
     /// The damage in its files: values before it count.
     pub(crate) damage: Option<String>,
     /// The last step that was planned, if the log records it.
@@ -158,12 +158,12 @@ pub(crate) struct RunLog {
 }
 
 impl RunLog {
-    pub(crate) fn new(id: impl Into<String>, format: Format) -> Self {
+    pub(crate) fn new(id: impl Into<String>, format: LogFormat) -> Self {
         Self {
             id: id.into(),
             format,
             configuration: Configuration::new(),
-            ended: Ended::Unknown,
+            ended: RunEnd::Unknown,
             direction: None,
             series: BTreeMap::new(),
             damage: None,
@@ -172,12 +172,12 @@ impl RunLog {
     }
 
     /// Adds a value; only the points of wanted series are kept, so that memory is that of these.
-    pub(crate) fn push(&mut self, name: &str, point: Point, wanted: &Wanted) {
+    pub(crate) fn push(&mut self, name: &str, point: LoggedPoint, wanted: &SeriesFilter) {
         if let Some(series) = self.series.get_mut(name) {
             series.add(point);
             return;
         }
-        let mut series = Series::starting_with(point);
+        let mut series = LogSeries::starting_with(point);
         series.is_kept =
             wanted.all || is_epoch(name) || wanted.metric.as_ref().is_none_or(|metric| metric == name);
         self.series.insert(name.to_owned(), series);

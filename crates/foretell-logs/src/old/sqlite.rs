@@ -1,9 +1,9 @@
 //! The SQLite databases of MLflow and Optuna, opened read-only.
 
 use super::lines::parameter;
-use super::point::Point;
-use super::series::{Ended, RunLog, Wanted};
-use super::{Format, json, mlflow};
+use super::point::LoggedPoint;
+use super::series::{RunEnd, RunLog, SeriesFilter};
+use super::{LogFormat, json, mlflow};
 use crate::error::Error;
 use foretell::Direction;
 use rusqlite::{Connection, OpenFlags, params};
@@ -20,7 +20,7 @@ fn database_error(file: &Path, error: &rusqlite::Error) -> Error {
 }
 
 /// The tool that wrote the database; `None` for another one.
-pub(crate) fn format_of(file: &Path) -> Result<Option<Format>, Error> {
+pub(crate) fn format_of(file: &Path) -> Result<Option<LogFormat>, Error> {
     let database = open_read_only(file)?;
     let mut named = database
         .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -31,9 +31,9 @@ pub(crate) fn format_of(file: &Path) -> Result<Option<Format>, Error> {
         .map_err(|error| database_error(file, &error))?;
     let has = |name: &str| names.iter().any(|own| own == name);
     Ok(if has("trials") && has("studies") && has("trial_intermediate_values") {
-        Some(Format::Optuna)
+        Some(LogFormat::Optuna)
     } else if has("runs") && has("metrics") && has("params") {
-        Some(Format::Mlflow)
+        Some(LogFormat::Mlflow)
     } else {
         None
     })
@@ -43,10 +43,10 @@ pub(crate) fn format_of(file: &Path) -> Result<Option<Format>, Error> {
 type RunSink<'a> = dyn FnMut(Option<RunLog>) -> Result<(), Error> + 'a;
 
 /// Hands on the runs of the database one by one.
-pub(crate) fn read(file: &Path, wanted: &Wanted, take: &mut RunSink<'_>) -> Result<(), Error> {
+pub(crate) fn read(file: &Path, wanted: &SeriesFilter, take: &mut RunSink<'_>) -> Result<(), Error> {
     let database = open_read_only(file)?;
     match format_of(file)? {
-        Some(Format::Optuna) => read_optuna_trials(&database, wanted, take, file),
+        Some(LogFormat::Optuna) => read_optuna_trials(&database, wanted, take, file),
         _ => read_mlflow_runs(&database, wanted, take, file),
     }
 }
@@ -55,7 +55,7 @@ type QueryRows = Result<Vec<(String, Option<String>, String)>, rusqlite::Error>;
 
 fn read_mlflow_runs(
     database: &Connection,
-    wanted: &Wanted,
+    wanted: &SeriesFilter,
     take: &mut RunSink<'_>,
     file: &Path,
 ) -> Result<(), Error> {
@@ -80,8 +80,10 @@ fn read_mlflow_runs(
         )
         .map_err(fail)?;
     for (id, name, status) in found.map_err(fail)? {
-        let mut run =
-            RunLog::new(name.filter(|name| !name.is_empty()).unwrap_or_else(|| id.clone()), Format::Mlflow);
+        let mut run = RunLog::new(
+            name.filter(|name| !name.is_empty()).unwrap_or_else(|| id.clone()),
+            LogFormat::Mlflow,
+        );
         run.ended = mlflow::status(&status);
         let mut rows = settings.query(params![id]).map_err(fail)?;
         while let Some(row) = rows.next().map_err(fail)? {
@@ -104,7 +106,7 @@ fn read_mlflow_runs(
             let time: Option<f64> =
                 row.get::<_, Option<i64>>(2).map_err(fail)?.map(|time| time as f64 / 1000.0);
             let step = row.get::<_, i64>(3).map_err(fail)? as f64;
-            run.push(name, Point { step, epoch: None, time, value }, wanted);
+            run.push(name, LoggedPoint { step, epoch: None, time, value }, wanted);
         }
         take(Some(run))?;
     }
@@ -113,7 +115,7 @@ fn read_mlflow_runs(
 
 fn read_optuna_trials(
     database: &Connection,
-    wanted: &Wanted,
+    wanted: &SeriesFilter,
     take: &mut RunSink<'_>,
     file: &Path,
 ) -> Result<(), Error> {
@@ -139,7 +141,7 @@ fn read_optuna_trials(
         let (name, direction, state) = (get(0)?, get(1)?, get(4)?);
         let (trial_id, number): (i64, i64) = (trial.get(2).map_err(fail)?, trial.get(3).map_err(fail)?);
         let id = if studies > 1 { format!("{name}/{number}") } else { number.to_string() };
-        let mut run = RunLog::new(id, Format::Optuna);
+        let mut run = RunLog::new(id, LogFormat::Optuna);
         (run.direction, run.ended) = parse_optuna_state(&direction, &state);
         let mut rows = settings.query(params![trial_id]).map_err(fail)?;
         while let Some(row) = rows.next().map_err(fail)? {
@@ -157,7 +159,7 @@ fn read_optuna_trials(
                 _ => f64::NAN,
             };
             let step = row.get::<_, i64>(0).map_err(fail)? as f64;
-            run.push("value", Point { step, epoch: None, time: None, value }, wanted);
+            run.push("value", LoggedPoint { step, epoch: None, time: None, value }, wanted);
         }
         take(Some(run))?;
     }
@@ -165,17 +167,17 @@ fn read_optuna_trials(
 }
 
 /// Optuna's words for the direction of a study and the state of a trial.
-fn parse_optuna_state(direction: &str, state: &str) -> (Option<Direction>, Ended) {
+fn parse_optuna_state(direction: &str, state: &str) -> (Option<Direction>, RunEnd) {
     let direction = match direction {
         "MINIMIZE" => Some(Direction::Minimize),
         "MAXIMIZE" => Some(Direction::Maximize),
         _ => None,
     };
     let ended = match state {
-        "COMPLETE" => Ended::Finished,
-        "PRUNED" => Ended::Pruned,
-        "FAIL" => Ended::Failed,
-        _ => Ended::Running,
+        "COMPLETE" => RunEnd::Finished,
+        "PRUNED" => RunEnd::Pruned,
+        "FAIL" => RunEnd::Failed,
+        _ => RunEnd::Running,
     };
     (direction, ended)
 }

@@ -1,8 +1,8 @@
 //! The log of a Foretell study: a trial is a run.
 
-use super::point::Point;
-use super::series::{Ended, RunLog, Wanted};
-use super::{Format, json};
+use super::point::LoggedPoint;
+use super::series::{RunEnd, RunLog, SeriesFilter};
+use super::{LogFormat, json};
 use crate::error::Error;
 use foretell::Direction;
 use serde_json::Value as Json;
@@ -31,7 +31,7 @@ fn record(line: &str) -> Option<(Json, Option<f64>)> {
 }
 
 /// The trials of the study in `file`. What stands before a damaged line counts.
-pub(crate) fn read(file: &Path, prefix: &str, wanted: &Wanted) -> Result<Vec<RunLog>, Error> {
+pub(crate) fn read(file: &Path, prefix: &str, wanted: &SeriesFilter) -> Result<Vec<RunLog>, Error> {
     let fail = |source| Error::io(file, source);
     let mut study =
         StudyReader { prefix, metric: "value".to_owned(), direction: None, trials: BTreeMap::new() };
@@ -67,7 +67,7 @@ struct StudyReader<'a> {
 }
 
 impl StudyReader<'_> {
-    fn add(&mut self, record: &Json, time: Option<f64>, wanted: &Wanted) {
+    fn add(&mut self, record: &Json, time: Option<f64>, wanted: &SeriesFilter) {
         let text = |name: &str| record.get(name).and_then(Json::as_str);
         if text("event") == Some("created") {
             let study = record.get("study");
@@ -80,11 +80,11 @@ impl StudyReader<'_> {
         let prefix = self.prefix;
         let trial = self.trials.entry(number).or_insert_with(|| {
             let id = if prefix.is_empty() { number.to_string() } else { format!("{prefix}/{number}") };
-            RunLog { direction, ended: Ended::Running, ..RunLog::new(id, Format::Foretell) }
+            RunLog { direction, ended: RunEnd::Running, ..RunLog::new(id, LogFormat::Foretell) }
         });
         match text("event") {
             Some("started") => {
-                trial.ended = Ended::Running;
+                trial.ended = RunEnd::Running;
                 if let Some(Json::Object(values)) = record.get("configuration") {
                     trial.configuration = json::settings(values);
                 }
@@ -92,22 +92,22 @@ impl StudyReader<'_> {
             Some("reported") => {
                 let Some(step) = record.get("step").and_then(Json::as_f64) else { return };
                 let value = record.get("value").and_then(Json::as_f64).unwrap_or(f64::NAN);
-                trial.push(&self.metric, Point { step, epoch: Some(step), time, value }, wanted);
+                trial.push(&self.metric, LoggedPoint { step, epoch: Some(step), time, value }, wanted);
                 let others = record.get("metrics").and_then(Json::as_object);
                 for (name, value) in others.into_iter().flatten().filter(|(name, _)| **name != self.metric) {
                     if let Some(value) = value.as_f64() {
-                        trial.push(name, Point { step, epoch: Some(step), time, value }, wanted);
+                        trial.push(name, LoggedPoint { step, epoch: Some(step), time, value }, wanted);
                     }
                 }
             }
-            Some("completed") => trial.ended = Ended::Finished,
-            Some("failed") => trial.ended = Ended::Failed,
-            Some("paused") => trial.ended = Ended::Pruned,
+            Some("completed") => trial.ended = RunEnd::Finished,
+            Some("failed") => trial.ended = RunEnd::Failed,
+            Some("paused") => trial.ended = RunEnd::Pruned,
             Some("decided") => {
                 let shadow = record.get("shadow").and_then(Json::as_bool).unwrap_or(false);
                 let stops = text("action").is_some_and(|action| action.eq_ignore_ascii_case("stop"));
                 if stops && !shadow {
-                    trial.ended = Ended::Pruned;
+                    trial.ended = RunEnd::Pruned;
                 }
             }
             _ => {}

@@ -1,8 +1,8 @@
 //! The content of old logs, before anything is done with it.
 
-use super::packed::Packed;
-use super::series::{Ended, RunLog};
-use super::{Format, series};
+use super::packed::PackedSeries;
+use super::series::{RunEnd, RunLog};
+use super::{LogFormat, series};
 use foretell::{Direction, direction_of};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,9 +40,9 @@ pub struct RunFound {
     /// The name.
     pub id: String,
     /// The tool that logged it.
-    pub format: Format,
+    pub format: LogFormat,
     /// How it ended.
-    pub ended: Ended,
+    pub ended: RunEnd,
     /// The number of metrics it has.
     pub metrics: usize,
     /// The last step.
@@ -51,9 +51,9 @@ pub struct RunFound {
 
 /// The content of old logs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Survey {
+pub struct LogSurvey {
     /// The number of runs each tool logged.
-    pub formats: BTreeMap<Format, usize>,
+    pub formats: BTreeMap<LogFormat, usize>,
     /// The runs.
     pub runs: Vec<RunFound>,
     /// The metrics, the most promising first: held-out before training data, then by the number of runs.
@@ -63,14 +63,14 @@ pub struct Survey {
     /// `epoch` if the log has epochs, else `step`.
     pub resource: String,
     /// How many runs ended in which way.
-    pub ends: BTreeMap<Ended, usize>,
+    pub ends: BTreeMap<RunEnd, usize>,
     /// The ignored files and runs, with reasons.
     pub left_out: Vec<LeftOut>,
     /// Files that stop in the middle, and the like.
     pub damage: Vec<String>,
 }
 
-impl Survey {
+impl LogSurvey {
     pub(crate) fn from_runs(runs: &[RunLog], left_out: &[LeftOut]) -> Self {
         let mut survey = Self { left_out: left_out.to_vec(), ..Self::default() };
         let mut metrics: BTreeMap<&str, MetricFound> = BTreeMap::new();
@@ -131,7 +131,7 @@ impl Survey {
     }
 
     /// The damaged files, the first few by name.
-    pub fn damaged(&self) -> Vec<String> {
+    pub fn damaged_files(&self) -> Vec<String> {
         const MAX_NAMED_FILES: usize = 3;
         let more = self.damage.len().saturating_sub(MAX_NAMED_FILES);
         let more =
@@ -147,7 +147,7 @@ impl Survey {
     }
 
     /// The number of runs that ended early, in words; empty if there are none.
-    pub fn early(&self) -> String {
+    pub fn describe_early_ends(&self) -> String {
         let early = self.ends.iter().filter(|(ended, _)| ended.is_early());
         early.map(|(ended, count)| format!("{count} {ended}")).collect::<Vec<_>>().join(", ")
     }
@@ -156,18 +156,18 @@ impl Survey {
 fn has_epochs(run: &RunLog) -> bool {
     run.series.iter().any(|(name, series)| {
         series::is_epoch(name)
-            || series.packed.as_ref().is_some_and(Packed::has_epochs)
+            || series.packed.as_ref().is_some_and(PackedSeries::has_epochs)
             || series.points.iter().any(|point| point.epoch.is_some())
     })
 }
 
-impl fmt::Display for Survey {
+impl fmt::Display for LogSurvey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} runs", self.runs.len())?;
         if !self.formats.is_empty() {
             write!(f, " ({})", self.describe_tools())?;
         }
-        let early = self.early();
+        let early = self.describe_early_ends();
         if !early.is_empty() {
             write!(f, "; {early}")?;
         }

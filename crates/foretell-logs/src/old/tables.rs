@@ -1,13 +1,13 @@
 //! Tables of one run: the CSV files of Lightning's and Keras's loggers and the like, TensorBoard's download of one metric, and W&B's export, which
 //! has a column for each run.
 
-use super::point::Point;
-use super::series::{RunLog, Wanted};
-use super::{Format, nearby, yaml};
+use super::point::LoggedPoint;
+use super::series::{RunLog, SeriesFilter};
+use super::{LogFormat, nearby, yaml};
 use crate::error::Error;
 use crate::names::{id_rank, is_curve_prefix, is_index, is_metric, is_one_run, step_rank};
-use crate::source::{Limits, Source};
-use crate::table::Table;
+use crate::source::{FileLimits, TextSource};
+use crate::table::CsvTable;
 use crate::wide::{curve_family, families, has_curve};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,24 +21,24 @@ const DOWNLOAD_COLUMNS: [&str; 3] = ["Wall time", "Step", "Value"];
 const TAG_SEPARATOR: &str = "-tag-";
 
 /// The format of a table with these column names, if it is one of a tool, or of one run.
-pub(crate) fn format_of(headers: &[&str]) -> Option<Format> {
+pub(crate) fn format_of(headers: &[&str]) -> Option<LogFormat> {
     let is = |name: &str| headers.contains(&name);
     if headers.len() > 1 && headers[1..].iter().all(|name| name.contains(RUN_METRIC_SEPARATOR)) {
-        return Some(Format::WandbTable);
+        return Some(LogFormat::WandbTable);
     }
     if headers == DOWNLOAD_COLUMNS {
-        return Some(Format::TensorBoardTable);
+        return Some(LogFormat::TensorBoardTable);
     }
     if is("training_iteration") && is("trial_id") {
-        return Some(Format::Ray);
+        return Some(LogFormat::Ray);
     }
     if headers.iter().any(|name| id_rank(name).is_some()) || !headers.iter().any(|name| is_metric(name)) {
         return None;
     }
     match headers.first() {
-        _ if is("epoch") && is("step") => Some(Format::Lightning),
-        Some(&"epoch") => Some(Format::Keras),
-        _ => is_single_run(headers).then_some(Format::Table),
+        _ if is("epoch") && is("step") => Some(LogFormat::Lightning),
+        Some(&"epoch") => Some(LogFormat::Keras),
+        _ => is_single_run(headers).then_some(LogFormat::Table),
     }
 }
 
@@ -48,14 +48,14 @@ fn is_single_run(headers: &[&str]) -> bool {
     let families = families(&headers);
     let has_step = headers.iter().any(|name| step_rank(name).is_some());
     let is_curve =
-        |family: &crate::wide::Family| family.columns.len() >= 3 && is_curve_prefix(&family.prefix);
+        |family: &crate::wide::ColumnFamily| family.columns.len() >= 3 && is_curve_prefix(&family.prefix);
     let is_wide = curve_family(&families, None).is_some_and(is_curve);
     !is_wide && (has_step || !has_curve(&families) && is_one_run(&headers))
 }
 
 /// The one metric of a table that TensorBoard's page downloaded.
-pub(crate) fn read_download(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Error> {
-    let mut table = Table::open(Source::open(file, Limits::default())?)?;
+pub(crate) fn read_download(file: &Path, id: &str, wanted: &SeriesFilter) -> Result<RunLog, Error> {
+    let mut table = CsvTable::open(TextSource::open(file, FileLimits::default())?)?;
     // `a/val_acc.csv` is the metric of run `a`
     let by_folder = || id.rsplit_once('/').filter(|(_, own)| is_metric(own));
     let (run, tag) = id
@@ -65,27 +65,32 @@ pub(crate) fn read_download(file: &Path, id: &str, wanted: &Wanted) -> Result<Ru
     let (folder, own) = run.rsplit_once('/').map_or(("", run), |(folder, own)| (folder, own));
     let own = own.strip_prefix("run-").unwrap_or(own);
     let id = if folder.is_empty() { own.to_owned() } else { format!("{folder}/{own}") };
-    let mut run = RunLog::new(id, Format::TensorBoardTable);
-    run.configuration = nearby::configuration(file);
+    let mut run = RunLog::new(id, LogFormat::TensorBoardTable);
+    run.configuration = nearby::find_configuration(file);
     while table.advance()? {
         let (time, step) = (number_in_cell(&table, 0), table.step(1)?);
         if let Some(value) = table.measurement(2)? {
-            run.push(tag, Point { step, epoch: None, time, value }, wanted);
+            run.push(tag, LoggedPoint { step, epoch: None, time, value }, wanted);
         }
     }
     Ok(run)
 }
 
 /// The one run of a table with a row an epoch, or several.
-pub(crate) fn read_run(file: &Path, id: &str, format: Format, wanted: &Wanted) -> Result<RunLog, Error> {
-    let mut table = Table::open(Source::open(file, Limits::default())?)?;
+pub(crate) fn read_run(
+    file: &Path,
+    id: &str,
+    format: LogFormat,
+    wanted: &SeriesFilter,
+) -> Result<RunLog, Error> {
+    let mut table = CsvTable::open(TextSource::open(file, FileLimits::default())?)?;
     let mut run = RunLog::new(id, format);
-    if format == Format::Lightning {
+    if format == LogFormat::Lightning {
         let path = file.with_file_name("hparams.yaml");
         run.configuration = yaml::settings(&nearby::text(&path));
     }
     if run.configuration.is_empty() {
-        run.configuration = nearby::configuration(file);
+        run.configuration = nearby::find_configuration(file);
     }
     let names: Vec<String> = table.headers().to_vec();
     let find = |wanted: &[&str]| {
@@ -122,7 +127,7 @@ pub(crate) fn read_run(file: &Path, id: &str, format: Format, wanted: &Wanted) -
                 continue;
             }
             if let Some(value) = number_in_cell(&table, column) {
-                let point = Point { step: now, epoch: epoch_now, time: cell(time), value };
+                let point = LoggedPoint { step: now, epoch: epoch_now, time: cell(time), value };
                 run.push(name, point, wanted);
             }
         }
@@ -131,13 +136,13 @@ pub(crate) fn read_run(file: &Path, id: &str, format: Format, wanted: &Wanted) -
 }
 
 /// A number, also one that is not finite; `None` for an empty cell and for a text.
-fn number_in_cell(table: &Table, column: usize) -> Option<f64> {
+fn number_in_cell(table: &CsvTable, column: usize) -> Option<f64> {
     table.measurement(column).ok().flatten()
 }
 
 /// The runs of W&B's export: `NAME - METRIC` for each, and `…__MIN` and `…__MAX`, which say nothing more.
-pub(crate) fn read_export(file: &Path, wanted: &Wanted) -> Result<Vec<RunLog>, Error> {
-    let mut table = Table::open(Source::open(file, Limits::default())?)?;
+pub(crate) fn read_export(file: &Path, wanted: &SeriesFilter) -> Result<Vec<RunLog>, Error> {
+    let mut table = CsvTable::open(TextSource::open(file, FileLimits::default())?)?;
     let names: Vec<String> = table.headers().to_vec();
     let is_epoch = names.first().is_some_and(|name| super::series::is_epoch(name));
     let columns: Vec<(usize, &str, &str)> = names
@@ -152,7 +157,7 @@ pub(crate) fn read_export(file: &Path, wanted: &Wanted) -> Result<Vec<RunLog>, E
         .collect();
     let mut runs: BTreeMap<&str, RunLog> = BTreeMap::new();
     for (_, name, _) in &columns {
-        runs.entry(name).or_insert_with(|| RunLog::new(*name, Format::WandbTable));
+        runs.entry(name).or_insert_with(|| RunLog::new(*name, LogFormat::WandbTable));
     }
     while table.advance()? {
         table.check_fields(true)?;
@@ -160,7 +165,7 @@ pub(crate) fn read_export(file: &Path, wanted: &Wanted) -> Result<Vec<RunLog>, E
         for (at, name, metric) in &columns {
             if let (Some(value), Some(run)) = (table.measurement(*at)?, runs.get_mut(name)) {
                 let epoch = is_epoch.then_some(step);
-                run.push(metric, Point { step, epoch, time: None, value }, wanted);
+                run.push(metric, LoggedPoint { step, epoch, time: None, value }, wanted);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! TensorBoard's event files: scalars of both ages, and the hparams plugin.
 
-use super::point::Point;
-use super::protobuf::{Damaged, Field, Fields, all};
-use super::series::{Ended, RunLog, Wanted};
+use super::point::LoggedPoint;
+use super::protobuf::{DamagedMessage, MessageFields, WireValue, all};
+use super::series::{RunEnd, RunLog, SeriesFilter};
 use crate::error::Error;
 use foretell::Value;
 use std::collections::HashMap;
@@ -34,7 +34,7 @@ pub(crate) fn read(
     prefix: &str,
     run: &mut RunLog,
     plugins: &mut TagPlugins,
-    wanted: &Wanted,
+    wanted: &SeriesFilter,
 ) -> Result<(), Error> {
     let fail = |source| Error::io(file, source);
     let mut reader = BufReader::with_capacity(1 << 18, File::open(file).map_err(fail)?);
@@ -116,19 +116,19 @@ struct EventReader<'a> {
     prefix: &'a str,
     run: &'a mut RunLog,
     plugins: &'a mut TagPlugins,
-    wanted: &'a Wanted,
+    wanted: &'a SeriesFilter,
     name: String,
 }
 
 impl EventReader<'_> {
-    fn event(&mut self, message: &[u8]) -> Result<(), Damaged> {
+    fn event(&mut self, message: &[u8]) -> Result<(), DamagedMessage> {
         let (mut wall, mut step, mut summary, mut session) = (None, 0, None, None);
-        for field in Fields::in_message(message) {
+        for field in MessageFields::in_message(message) {
             match field? {
                 (1, field) => wall = field.number(),
                 (2, field) => step = field.integer().unwrap_or(0),
-                (5, Field::Bytes(bytes)) => summary = Some(bytes),
-                (7, Field::Bytes(bytes)) => session = Some(bytes),
+                (5, WireValue::Bytes(bytes)) => summary = Some(bytes),
+                (7, WireValue::Bytes(bytes)) => session = Some(bytes),
                 _ => {}
             }
         }
@@ -138,8 +138,8 @@ impl EventReader<'_> {
             self.discard_from_step(step as f64);
         }
         let Some(summary) = summary else { return Ok(()) };
-        for field in Fields::in_message(summary) {
-            if let (1, Field::Bytes(value)) = field? {
+        for field in MessageFields::in_message(summary) {
+            if let (1, WireValue::Bytes(value)) = field? {
                 self.value(value, step as f64, wall)?;
             }
         }
@@ -153,14 +153,14 @@ impl EventReader<'_> {
         }
     }
 
-    fn value(&mut self, message: &[u8], step: f64, wall: Option<f64>) -> Result<(), Damaged> {
+    fn value(&mut self, message: &[u8], step: f64, wall: Option<f64>) -> Result<(), DamagedMessage> {
         let (mut tag, mut simple, mut tensor, mut metadata) = ("", None, None, None);
-        for field in Fields::in_message(message) {
+        for field in MessageFields::in_message(message) {
             match field? {
-                (1, field) => tag = field.text().ok_or(Damaged)?,
+                (1, field) => tag = field.text().ok_or(DamagedMessage)?,
                 (2, field) => simple = field.number(),
-                (8, Field::Bytes(bytes)) => tensor = Some(bytes),
-                (9, Field::Bytes(bytes)) => metadata = Some(bytes),
+                (8, WireValue::Bytes(bytes)) => tensor = Some(bytes),
+                (9, WireValue::Bytes(bytes)) => metadata = Some(bytes),
                 _ => {}
             }
         }
@@ -177,14 +177,14 @@ impl EventReader<'_> {
         self.name.clear();
         self.name.push_str(self.prefix);
         self.name.push_str(tag);
-        let point = Point { step, epoch: None, time: wall, value };
+        let point = LoggedPoint { step, epoch: None, time: wall, value };
         self.run.push(&self.name, point, self.wanted);
         Ok(())
     }
 
-    fn metadata(&mut self, tag: &str, message: &[u8]) -> Result<(), Damaged> {
+    fn metadata(&mut self, tag: &str, message: &[u8]) -> Result<(), DamagedMessage> {
         let plugin = all(message)?.into_iter().find_map(|(number, field)| (number == 1).then_some(field));
-        let Some(plugin) = plugin.and_then(Field::bytes) else { return Ok(()) };
+        let Some(plugin) = plugin.and_then(WireValue::bytes) else { return Ok(()) };
         let fields = all(plugin)?;
         let name = fields.iter().find_map(|&(number, field)| field.text().filter(|_| number == 1));
         if !self.plugins.contains_key(tag) {
@@ -198,7 +198,7 @@ impl EventReader<'_> {
     }
 
     /// The settings, or the end, of a session.
-    fn read_hparams(&mut self, message: &[u8]) -> Result<(), Damaged> {
+    fn read_hparams(&mut self, message: &[u8]) -> Result<(), DamagedMessage> {
         for (number, field) in all(message)? {
             let Some(bytes) = field.bytes() else { continue };
             match number {
@@ -212,7 +212,7 @@ impl EventReader<'_> {
                     let status = all(bytes)?.iter().find_map(|&(n, f)| f.integer().filter(|_| n == 1));
                     // success shows nothing: PyTorch writes it together with the settings
                     if status == Some(2) {
-                        self.run.ended = Ended::Failed;
+                        self.run.ended = RunEnd::Failed;
                     }
                 }
                 _ => {}
@@ -221,7 +221,7 @@ impl EventReader<'_> {
         Ok(())
     }
 
-    fn read_hparam(&mut self, entry: &[(u64, Field<'_>)]) -> Result<(), Damaged> {
+    fn read_hparam(&mut self, entry: &[(u64, WireValue<'_>)]) -> Result<(), DamagedMessage> {
         let key = entry.iter().find_map(|&(number, field)| field.text().filter(|_| number == 1));
         let value = entry.iter().find_map(|&(number, field)| field.bytes().filter(|_| number == 2));
         let (Some(key), Some(value)) = (key, value) else { return Ok(()) };
@@ -229,7 +229,7 @@ impl EventReader<'_> {
             Some((2, field)) => {
                 field.number().filter(|n| n.is_finite()).map_or(Value::Missing, Value::Number)
             }
-            Some((3, field)) => Value::Text(field.text().ok_or(Damaged)?.to_owned()),
+            Some((3, field)) => Value::Text(field.text().ok_or(DamagedMessage)?.to_owned()),
             Some((4, field)) => Value::Text((field.integer() == Some(1)).to_string()),
             _ => Value::Missing,
         };
@@ -239,21 +239,21 @@ impl EventReader<'_> {
 }
 
 /// The one number of a tensor; `None` if it holds several, or none.
-fn tensor_scalar(message: &[u8]) -> Result<Option<f64>, Damaged> {
+fn tensor_scalar(message: &[u8]) -> Result<Option<f64>, DamagedMessage> {
     let (mut kind, mut content, mut listed) = (0, None, Vec::new());
     for (number, field) in all(message)? {
         match (number, field) {
             (1, field) => kind = field.integer().unwrap_or(0),
-            (4, Field::Bytes(bytes)) => content = Some(bytes),
-            (5 | 6, Field::Fixed32(_) | Field::Fixed64(_)) => listed.extend(field.number()),
-            (5, Field::Bytes(bytes)) => {
+            (4, WireValue::Bytes(bytes)) => content = Some(bytes),
+            (5 | 6, WireValue::Fixed32(_) | WireValue::Fixed64(_)) => listed.extend(field.number()),
+            (5, WireValue::Bytes(bytes)) => {
                 listed.extend(bytes.as_chunks::<4>().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))));
             }
-            (6, Field::Bytes(bytes)) => {
+            (6, WireValue::Bytes(bytes)) => {
                 listed.extend(bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)));
             }
-            (7 | 10 | 13, Field::Varint(value)) => listed.push(integer(kind, value)),
-            (7 | 10 | 13, Field::Bytes(mut bytes)) => {
+            (7 | 10 | 13, WireValue::Varint(value)) => listed.push(integer(kind, value)),
+            (7 | 10 | 13, WireValue::Bytes(mut bytes)) => {
                 while let Some((value, rest)) = read_varint(bytes) {
                     listed.push(integer(kind, value));
                     bytes = rest;

@@ -1,8 +1,8 @@
 //! Every format against files that the real tool wrote, value by value, and against damage. `scripts/make-old-logs` makes the files.
 
 use super::gather::{GatheredRuns, gather};
-use super::series::{RunLog, Series, Wanted};
-use crate::{Error, ReadOptions, Recorded, read};
+use super::series::{LogSeries, RunLog, SeriesFilter};
+use crate::{Error, ReadOptions, RecordedSet, read_runs};
 use flate2::read::GzDecoder;
 use foretell::Value;
 use serde_json::Value as Json;
@@ -67,14 +67,14 @@ fn all(folder: &Path) -> Result<GatheredRuns, Error> {
     gather(
         &[folder.to_owned()],
         &ReadOptions::default(),
-        &Wanted { all: true, ..Wanted::default() },
+        &SeriesFilter { all: true, ..SeriesFilter::default() },
         None,
         &mut |_| {},
     )
 }
 
 fn logged(run: &RunLog) -> BTreeMap<String, Vec<(f64, f64)>> {
-    let pairs = |series: &Series| series.points.iter().map(|point| (point.step, point.value)).collect();
+    let pairs = |series: &LogSeries| series.points.iter().map(|point| (point.step, point.value)).collect();
     run.series.iter().map(|(name, series)| (name.clone(), pairs(series))).collect()
 }
 
@@ -104,8 +104,8 @@ fn check(name: &str) -> Tested {
         for (setting, value) in expected["configuration"].as_object().into_iter().flatten() {
             let found = run.configuration.get(setting);
             let same = match value {
-                Json::Number(number) => found.and_then(Value::number) == number.as_f64(),
-                other => found.and_then(Value::text) == other.as_str(),
+                Json::Number(number) => found.and_then(Value::as_number) == number.as_f64(),
+                other => found.and_then(Value::as_text) == other.as_str(),
             };
             assert!(same, "{name}: {} {setting}: {found:?} for {value}", run.id);
         }
@@ -152,7 +152,7 @@ fn parquet_is_read_as_pandas_reads_it() -> Tested {
         let folder = tempfile::tempdir()?;
         unpack(&name, folder.path())?;
         let options = ReadOptions { keep_all_columns: true, ..ReadOptions::default() };
-        let recorded = read(&folder.path().join("runs.parquet"), &options)?;
+        let recorded = read_runs(&folder.path().join("runs.parquet"), &options)?;
         let expected = expected(&name)?;
         assert_eq!(recorded.runs.len(), series_of_tool(&expected).len(), "{name}");
         for run in &recorded.runs {
@@ -164,17 +164,17 @@ fn parquet_is_read_as_pandas_reads_it() -> Tested {
             assert!(alike(&own, &finite), "{name} {}: {own:?} for {finite:?}", run.id);
             assert_eq!(run.curve.diverged_at().is_some(), finite.len() < theirs.len(), "{name} {}", run.id);
             let lr = expected["runs"][&run.id]["configuration"]["lr"].as_f64();
-            assert_eq!(run.configuration["lr"].number(), lr, "{name} {}", run.id);
+            assert_eq!(run.configuration["lr"].as_number(), lr, "{name} {}", run.id);
         }
     }
     Ok(())
 }
 
-fn recorded(name: &str, metric: Option<&str>) -> Result<Recorded, Box<dyn std::error::Error>> {
+fn recorded(name: &str, metric: Option<&str>) -> Result<RecordedSet, Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     unpack(name, folder.path())?;
     let options = ReadOptions { metric: metric.map(str::to_owned), ..ReadOptions::default() };
-    Ok(read(folder.path(), &options)?)
+    Ok(read_runs(folder.path(), &options)?)
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn pruned_and_failed_runs_are_never_finished() -> Tested {
     let history = foretell::History::new(&recorded.runs, &options)?;
     for (at, run) in recorded.runs.iter().enumerate() {
         let reached =
-            run.curve.last().is_some_and(|(step, _)| step >= 5.0) || run.curve.diverged_at().is_some();
+            run.curve.last_point().is_some_and(|(step, _)| step >= 5.0) || run.curve.diverged_at().is_some();
         assert_eq!(history.final_score(at).is_some(), reached, "run {}", run.id);
     }
     Ok(())
@@ -274,7 +274,7 @@ fn fuzz(name: &str, protected: bool) -> Tested {
         let file = &files[random.below(files.len())];
         let sound = fs::read(file)?;
         fs::write(file, mutate(&sound, &mut random))?;
-        let _ = read(folder.path(), &ReadOptions::default());
+        let _ = read_runs(folder.path(), &ReadOptions::default());
         if protected && let Ok(gathered) = all(folder.path()) {
             for run in &gathered.runs {
                 let Some(theirs) = told.get(&run.id) else { continue };

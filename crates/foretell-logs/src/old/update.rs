@@ -1,7 +1,7 @@
 //! Reads again only if files changed: the record of earlier reads, with their files.
 
-use super::packed::Resource;
-use super::recognize::Source;
+use super::packed::CurveResource;
+use super::recognize::LogSource;
 use crate::error::Error;
 use crate::options::ReadOptions;
 use serde::{Deserialize, Serialize};
@@ -45,11 +45,11 @@ impl ImportManifest {
     pub(crate) fn new(
         options: &ReadOptions,
         metric: &str,
-        (resource, counted_from_0): (Resource, bool),
+        (resource, counted_from_0): (CurveResource, bool),
     ) -> Self {
         Self {
             schema: "foretell.import/1".to_owned(),
-            asked: asked(options),
+            asked: options_key(options),
             metric: metric.to_owned(),
             resource: resource.name().to_owned(),
             counted_from_0,
@@ -60,14 +60,14 @@ impl ImportManifest {
 
     /// Whether the import was made with these options.
     pub(crate) fn matches_options(&self, options: &ReadOptions) -> bool {
-        self.schema == "foretell.import/1" && self.asked == asked(options)
+        self.schema == "foretell.import/1" && self.asked == options_key(options)
     }
 
     /// The runs of `files`, if none of them changed.
     pub(crate) fn find_unchanged<'a>(
         &'a self,
         places: &BTreeMap<&Path, &'a SourceRead>,
-        source: &Source,
+        source: &LogSource,
     ) -> Option<&'a SourceRead> {
         let first = source.files.first()?;
         let before = places.get(first.as_path())?;
@@ -88,18 +88,18 @@ impl ImportManifest {
 }
 
 impl SourceRead {
-    pub(crate) fn from_source(source: &Source, runs: Vec<String>) -> Result<Self, Error> {
+    pub(crate) fn from_source(source: &LogSource, runs: Vec<String>) -> Result<Self, Error> {
         Ok(Self { files: collect_stamps(source)?, runs })
     }
 }
 
-fn asked(options: &ReadOptions) -> String {
+fn options_key(options: &ReadOptions) -> String {
     let ReadOptions { format, metric, direction, step_column, .. } = options;
     format!("{format:?} {metric:?} {direction:?} {step_column:?}")
 }
 
 /// The stamps of the files of a source; of a folder, of all that is in it. A database's write-ahead log counts, too.
-fn collect_stamps(source: &Source) -> Result<Vec<FileStamp>, Error> {
+fn collect_stamps(source: &LogSource) -> Result<Vec<FileStamp>, Error> {
     let mut found = Vec::new();
     for file in &source.files {
         add_stamps(file, &mut found)?;

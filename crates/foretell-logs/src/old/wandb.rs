@@ -1,10 +1,10 @@
 //! W&B's offline runs: a `.wandb` file holds protobuf records in the blocks of a LevelDB log.
 
-use super::Format;
+use super::LogFormat;
 use super::json;
-use super::point::Point;
-use super::protobuf::{Damaged, Field, Fields, all};
-use super::series::{Ended, RunLog, Wanted};
+use super::point::LoggedPoint;
+use super::protobuf::{DamagedMessage, MessageFields, WireValue, all};
+use super::series::{RunEnd, RunLog, SeriesFilter};
 use crate::error::Error;
 use foretell::Configuration;
 use serde_json::Value as Json;
@@ -25,12 +25,12 @@ pub(crate) fn is_wandb_file(start: &[u8]) -> bool {
 }
 
 /// The run in `file`. What stands before a damaged record counts.
-pub(crate) fn read(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Error> {
+pub(crate) fn read(file: &Path, id: &str, wanted: &SeriesFilter) -> Result<RunLog, Error> {
     let fail = |source| Error::io(file, source);
     let reader = BufReader::with_capacity(BLOCK_BYTES, File::open(file).map_err(fail)?);
     let mut records = RecordReader { reader, block: Vec::new(), at: HEADER_BYTES, last: false };
-    let mut run = RunLog::new(id, Format::Wandb);
-    run.ended = Ended::Running;
+    let mut run = RunLog::new(id, LogFormat::Wandb);
+    run.ended = RunEnd::Running;
     let mut step = 0;
     loop {
         match records.next_record().map_err(fail)? {
@@ -140,24 +140,29 @@ impl<R: Read> RecordReader<R> {
 }
 
 /// Adds a record to `run`; `step` is that of the row before.
-fn add_record(record: &[u8], run: &mut RunLog, step: &mut i64, wanted: &Wanted) -> Result<(), Damaged> {
-    for field in Fields::in_message(record) {
-        let (number, Field::Bytes(message)) = field? else { continue };
+fn add_record(
+    record: &[u8],
+    run: &mut RunLog,
+    step: &mut i64,
+    wanted: &SeriesFilter,
+) -> Result<(), DamagedMessage> {
+    for field in MessageFields::in_message(record) {
+        let (number, WireValue::Bytes(message)) = field? else { continue };
         match number {
             2 => add_history_row(message, run, step, wanted)?,
             5 => run.configuration.extend(configuration(message)?),
             17 => {
                 for (number, field) in all(message)? {
                     match (number, field) {
-                        (1, field) => run.id = field.text().ok_or(Damaged)?.to_owned(),
-                        (4, Field::Bytes(message)) => run.configuration.extend(configuration(message)?),
+                        (1, field) => run.id = field.text().ok_or(DamagedMessage)?.to_owned(),
+                        (4, WireValue::Bytes(message)) => run.configuration.extend(configuration(message)?),
                         _ => {}
                     }
                 }
             }
             18 => {
                 let code = all(message)?.iter().find_map(|&(n, field)| field.integer().filter(|_| n == 1));
-                run.ended = if code.unwrap_or(0) == 0 { Ended::Finished } else { Ended::Failed };
+                run.ended = if code.unwrap_or(0) == 0 { RunEnd::Finished } else { RunEnd::Failed };
             }
             _ => {}
         }
@@ -166,19 +171,19 @@ fn add_record(record: &[u8], run: &mut RunLog, step: &mut i64, wanted: &Wanted) 
 }
 
 /// The items of a record: their names and their JSON texts.
-fn items(message: &[u8]) -> Result<Vec<(String, Json)>, Damaged> {
+fn items(message: &[u8]) -> Result<Vec<(String, Json)>, DamagedMessage> {
     let mut found = Vec::new();
     for item in all(message)?.into_iter().filter(|(number, _)| *number == 1) {
         let (mut name, mut nested, mut value) = ("", Vec::new(), Json::Null);
-        for (number, field) in all(item.1.bytes().ok_or(Damaged)?)? {
+        for (number, field) in all(item.1.bytes().ok_or(DamagedMessage)?)? {
             match number {
-                1 => name = field.text().ok_or(Damaged)?,
-                2 => nested.push(field.text().ok_or(Damaged)?),
+                1 => name = field.text().ok_or(DamagedMessage)?,
+                2 => nested.push(field.text().ok_or(DamagedMessage)?),
                 4 => value = (field.integer() == Some(1)).into(),
-                5 => value = decode_zigzag(field.integer().ok_or(Damaged)?).into(),
-                6 => value = number_or_name(field.number().ok_or(Damaged)?),
-                7 => value = field.text().ok_or(Damaged)?.into(),
-                8 | 16 => value = json::parse(field.text().ok_or(Damaged)?).ok_or(Damaged)?,
+                5 => value = decode_zigzag(field.integer().ok_or(DamagedMessage)?).into(),
+                6 => value = number_or_name(field.number().ok_or(DamagedMessage)?),
+                7 => value = field.text().ok_or(DamagedMessage)?.into(),
+                8 | 16 => value = json::parse(field.text().ok_or(DamagedMessage)?).ok_or(DamagedMessage)?,
                 _ => {}
             }
         }
@@ -203,15 +208,20 @@ fn number_or_name(value: f64) -> Json {
     }
 }
 
-fn configuration(message: &[u8]) -> Result<Configuration, Damaged> {
+fn configuration(message: &[u8]) -> Result<Configuration, DamagedMessage> {
     let items = items(message)?.into_iter().filter(|(name, _)| name != "_wandb");
     Ok(json::settings(&items.collect()))
 }
 
 /// One row of the history.
-fn add_history_row(message: &[u8], run: &mut RunLog, step: &mut i64, wanted: &Wanted) -> Result<(), Damaged> {
+fn add_history_row(
+    message: &[u8],
+    run: &mut RunLog,
+    step: &mut i64,
+    wanted: &SeriesFilter,
+) -> Result<(), DamagedMessage> {
     for (number, field) in all(message)? {
-        if let (2, Field::Bytes(message)) = (number, field) {
+        if let (2, WireValue::Bytes(message)) = (number, field) {
             let own = all(message)?.iter().find_map(|&(n, field)| field.integer().filter(|_| n == 1));
             *step = own.unwrap_or(0);
         }
@@ -227,7 +237,7 @@ fn add_history_row(message: &[u8], run: &mut RunLog, step: &mut i64, wanted: &Wa
     for (name, value) in
         row.iter().filter(|(name, _)| !name.starts_with('_') && !super::series::is_epoch(name))
     {
-        run.push(name, Point { step: at, epoch, time, value: *value }, wanted);
+        run.push(name, LoggedPoint { step: at, epoch, time, value: *value }, wanted);
     }
     Ok(())
 }

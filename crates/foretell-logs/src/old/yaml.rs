@@ -1,7 +1,7 @@
 //! The settings in the YAML files that tools write.
 
 use super::json;
-use crate::yaml::yaml_documents;
+use crate::yaml::parse_yaml_documents;
 use foretell::{Configuration, Value};
 use serde_json::Value as Json;
 
@@ -9,10 +9,10 @@ use serde_json::Value as Json;
 ///
 /// A plain `1e-3` is a text for PyYAML. It is a number here: scripts turn it into one.
 pub(crate) fn settings(text: &str) -> Configuration {
-    let documents = yaml_documents(text).unwrap_or_default();
+    let documents = parse_yaml_documents(text).unwrap_or_default();
     let mut found = Configuration::new();
     for document in documents {
-        if let Json::Object(fields) = document.json() {
+        if let Json::Object(fields) = document.to_json() {
             found.extend(json::settings(&fields));
         }
     }

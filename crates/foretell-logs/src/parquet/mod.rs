@@ -6,12 +6,12 @@ mod values;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-pub use values::Values;
+pub use values::ColumnValues;
 
 /// The rows of a Parquet file as the text of a CSV.
 #[cfg(feature = "parquet")]
 pub(crate) fn text(file: File) -> io::Result<Box<dyn Read>> {
-    Ok(Box::new(table::Text::open(file)?))
+    Ok(Box::new(table::ParquetAsCsv::open(file)?))
 }
 
 /// Writes columns of one length as a Parquet table, compressed by snappy.
@@ -19,7 +19,7 @@ pub(crate) fn text(file: File) -> io::Result<Box<dyn Read>> {
 /// # Errors
 /// [`io::ErrorKind::InvalidInput`] if a column is shorter than the others, and errors of the writer.
 #[cfg(feature = "parquet")]
-pub fn write_parquet(writer: impl Write + Send, columns: &[(String, Values)]) -> io::Result<()> {
+pub fn write_parquet(writer: impl Write + Send, columns: &[(String, ColumnValues)]) -> io::Result<()> {
     table::write(writer, columns)
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn text(_file: File) -> io::Result<Box<dyn Read>> {
 /// # Errors
 /// Always; it says how to get it.
 #[cfg(not(feature = "parquet"))]
-pub fn write_parquet(_writer: impl Write + Send, _columns: &[(String, Values)]) -> io::Result<()> {
+pub fn write_parquet(_writer: impl Write + Send, _columns: &[(String, ColumnValues)]) -> io::Result<()> {
     Err(missing_feature_error(
         "write a CSV, or use Python: foretell.load(STUDY, \"pandas\")[0].to_parquet(FILE)",
     ))

@@ -1,6 +1,6 @@
 //! Reads and writes flat columns of numbers, flags and texts; columns of lists are left out.
 
-use super::values::Values;
+use super::values::ColumnValues;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::errors::ParquetError;
@@ -21,14 +21,14 @@ use std::sync::Arc;
 const ROWS_PER_GROUP: usize = 1 << 16;
 
 /// The rows of a file, as the text of a CSV.
-pub(super) struct Text {
+pub(super) struct ParquetAsCsv {
     schema: TypePtr,
     rows: RowIter<'static>,
     text: Vec<u8>,
     given: usize,
 }
 
-impl Text {
+impl ParquetAsCsv {
     /// Reads the metadata.
     pub(super) fn open(file: File) -> io::Result<Self> {
         let reader = catch_panic(|| SerializedFileReader::new(file))?;
@@ -43,7 +43,7 @@ impl Text {
     }
 }
 
-impl Read for Text {
+impl Read for ParquetAsCsv {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.given == self.text.len() {
             let Some(row) = catch_panic(|| self.rows.next().transpose())? else { return Ok(0) };
@@ -62,10 +62,12 @@ impl Read for Text {
 /// The result of `read`. The crate panics on some damaged files, which are bad data and no broken promise of this program.
 fn catch_panic<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> io::Result<T> {
     let caught = catch_unwind(AssertUnwindSafe(read));
-    caught.unwrap_or_else(|_| Err(ParquetError::General("the reader failed".to_owned()))).map_err(damaged)
+    caught
+        .unwrap_or_else(|_| Err(ParquetError::General("the reader failed".to_owned())))
+        .map_err(damaged_error)
 }
 
-fn damaged(error: ParquetError) -> io::Error {
+fn damaged_error(error: ParquetError) -> io::Error {
     let text =
         format!("the Parquet data are damaged, or of an unsupported kind ({error}). Write the file again");
     io::Error::new(io::ErrorKind::InvalidData, text)
@@ -136,7 +138,7 @@ fn quote_cell(text: &str) -> String {
 }
 
 /// Writes the columns.
-pub(super) fn write(writer: impl Write + Send, columns: &[(String, Values)]) -> io::Result<()> {
+pub(super) fn write(writer: impl Write + Send, columns: &[(String, ColumnValues)]) -> io::Result<()> {
     let rows = columns.first().map_or(0, |(_, values)| values.len());
     if let Some((name, values)) = columns.iter().find(|(_, values)| values.len() != rows) {
         let text = format!("column `{name}` contains {} rows instead of {rows}", values.len());
@@ -147,7 +149,7 @@ pub(super) fn write(writer: impl Write + Send, columns: &[(String, Values)]) -> 
 
 fn write_row_groups(
     writer: impl Write + Send,
-    columns: &[(String, Values)],
+    columns: &[(String, ColumnValues)],
     rows: usize,
 ) -> Result<(), ParquetError> {
     let fields = columns.iter().map(|(name, values)| field(name, values));
@@ -168,12 +170,12 @@ fn write_row_groups(
     file.close().map(drop)
 }
 
-fn field(name: &str, values: &Values) -> Result<TypePtr, ParquetError> {
+fn field(name: &str, values: &ColumnValues) -> Result<TypePtr, ParquetError> {
     let (physical, logical) = match values {
-        Values::Integers(_) => (Physical::INT64, None),
-        Values::Numbers(_) => (Physical::DOUBLE, None),
-        Values::Flags(_) => (Physical::BOOLEAN, None),
-        Values::Texts(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        ColumnValues::Integers(_) => (Physical::INT64, None),
+        ColumnValues::Numbers(_) => (Physical::DOUBLE, None),
+        ColumnValues::Flags(_) => (Physical::BOOLEAN, None),
+        ColumnValues::Texts(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
     };
     let builder = Type::primitive_type_builder(name, physical).with_logical_type(logical);
     builder.with_repetition(Repetition::OPTIONAL).build().map(Arc::new)
@@ -181,7 +183,7 @@ fn field(name: &str, values: &Values) -> Result<TypePtr, ParquetError> {
 
 fn write_column(
     column: &mut SerializedColumnWriter<'_>,
-    values: &Values,
+    values: &ColumnValues,
     rows: Range<usize>,
 ) -> Result<(), ParquetError> {
     fn split_levels<T, S>(values: &[Option<T>], convert: impl Fn(&T) -> S) -> (Vec<S>, Vec<i16>) {
@@ -189,19 +191,19 @@ fn write_column(
         (values.iter().flatten().map(convert).collect(), levels)
     }
     match (column.untyped(), values) {
-        (ColumnWriter::Int64ColumnWriter(column), Values::Integers(values)) => {
+        (ColumnWriter::Int64ColumnWriter(column), ColumnValues::Integers(values)) => {
             let (values, levels) = split_levels(&values[rows], |value| *value);
             column.write_batch(&values, Some(&levels), None)?;
         }
-        (ColumnWriter::DoubleColumnWriter(column), Values::Numbers(values)) => {
+        (ColumnWriter::DoubleColumnWriter(column), ColumnValues::Numbers(values)) => {
             let (values, levels) = split_levels(&values[rows], |value| *value);
             column.write_batch(&values, Some(&levels), None)?;
         }
-        (ColumnWriter::BoolColumnWriter(column), Values::Flags(values)) => {
+        (ColumnWriter::BoolColumnWriter(column), ColumnValues::Flags(values)) => {
             let (values, levels) = split_levels(&values[rows], |value| *value);
             column.write_batch(&values, Some(&levels), None)?;
         }
-        (ColumnWriter::ByteArrayColumnWriter(column), Values::Texts(values)) => {
+        (ColumnWriter::ByteArrayColumnWriter(column), ColumnValues::Texts(values)) => {
             let (values, levels) = split_levels(&values[rows], |value| value.as_str().into());
             column.write_batch(&values, Some(&levels), None)?;
         }
@@ -212,28 +214,28 @@ fn write_column(
 
 #[cfg(test)]
 mod tests {
-    use super::{ROWS_PER_GROUP, Text, Values, write};
+    use super::{ColumnValues, ParquetAsCsv, ROWS_PER_GROUP, write};
     use std::io::{Read, Seek, Write};
 
-    fn read_back(columns: &[(String, Values)]) -> String {
+    fn read_back(columns: &[(String, ColumnValues)]) -> String {
         let mut file = tempfile::tempfile().expect("a file");
         let mut bytes = Vec::new();
         write(&mut bytes, columns).expect("written");
         file.write_all(&bytes).and_then(|()| file.rewind()).expect("kept");
         let mut text = String::new();
-        Text::open(file).expect("metadata").read_to_string(&mut text).expect("rows");
+        ParquetAsCsv::open(file).expect("metadata").read_to_string(&mut text).expect("rows");
         text
     }
 
     #[test]
     fn what_is_written_is_read_back() {
         let columns = [
-            ("trial".to_owned(), Values::Integers(vec![Some(0), None, Some(-7), Some(i64::MAX)])),
-            ("score".to_owned(), Values::Numbers(vec![Some(0.1), Some(f64::NAN), None, Some(-2e300)])),
-            ("kept".to_owned(), Values::Flags(vec![None, Some(true), Some(false), Some(true)])),
+            ("trial".to_owned(), ColumnValues::Integers(vec![Some(0), None, Some(-7), Some(i64::MAX)])),
+            ("score".to_owned(), ColumnValues::Numbers(vec![Some(0.1), Some(f64::NAN), None, Some(-2e300)])),
+            ("kept".to_owned(), ColumnValues::Flags(vec![None, Some(true), Some(false), Some(true)])),
             (
                 "why".to_owned(),
-                Values::Texts(vec![Some("a \"b\", c".into()), Some(String::new()), None, None]),
+                ColumnValues::Texts(vec![Some("a \"b\", c".into()), Some(String::new()), None, None]),
             ),
         ];
         let expected = "\"trial\",\"score\",\"kept\",\"why\"\n0,0.1,,\"a \"\"b\"\", c\"\n,nan,true,\"\"\n-7,,false,\n9223372036854775807,-";
@@ -245,7 +247,7 @@ mod tests {
     fn tables_of_any_size_are_read_back() {
         for rows in [0, 1, 8, 9, ROWS_PER_GROUP, ROWS_PER_GROUP + 3] {
             let numbers = (0..rows).map(|row| (row % 5 > 0).then_some(row as i64)).collect();
-            let text = read_back(&[("n".to_owned(), Values::Integers(numbers))]);
+            let text = read_back(&[("n".to_owned(), ColumnValues::Integers(numbers))]);
             let lines: Vec<&str> = text.lines().collect();
             assert_eq!(lines.len(), rows + 1);
             let cell = |row: usize| if row.is_multiple_of(5) { String::new() } else { row.to_string() };
@@ -256,8 +258,8 @@ mod tests {
     #[test]
     fn columns_of_other_lengths_are_refused() {
         let columns = [
-            ("long".to_owned(), Values::Numbers(vec![Some(1.0)])),
-            ("short".to_owned(), Values::Flags(Vec::new())),
+            ("long".to_owned(), ColumnValues::Numbers(vec![Some(1.0)])),
+            ("short".to_owned(), ColumnValues::Flags(Vec::new())),
         ];
         let error = write(Vec::new(), &columns).expect_err("it is refused");
         assert_eq!(error.to_string(), "column `short` contains 0 rows instead of 1");

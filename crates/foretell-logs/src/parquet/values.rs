@@ -2,7 +2,7 @@
 
 /// The values of a column; `None` is a missing value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
+pub enum ColumnValues {
     /// Whole numbers.
     Integers(Vec<Option<i64>>),
     /// Numbers.
@@ -13,7 +13,7 @@ pub enum Values {
     Texts(Vec<Option<String>>),
 }
 
-impl Values {
+impl ColumnValues {
     /// How many rows there are.
     pub fn len(&self) -> usize {
         match self {

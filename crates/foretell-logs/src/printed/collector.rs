@@ -1,12 +1,12 @@
 //! Lines in, records of series out: headings, blocks and tables give the lines below them their place.
 
-use super::line::{Field, Line, Place, parse};
+use super::line::{LabeledNumber, LinePosition, ParsedLine, parse};
 use super::number::PrintedNumber;
 use super::pattern::MetricPattern;
 use super::report::ReportProblem;
-use super::series::{Chosen, Entry, Key, Name, Series};
-use super::table::{Table, is_rule};
-use super::text::{pattern, plain, prefix};
+use super::series::{ChosenSeries, CollectedSeries, MetricName, SeriesKey, SeriesRecord};
+use super::table::{PrintedTable, is_rule};
+use super::text::{pattern, prefix, to_plain_line};
 use super::words::{
     Stage, counter, counting, groups, is_closing, is_of_layers, is_past, is_past_line, is_reloaded,
     is_stage_alone, is_total, stage, telling,
@@ -49,11 +49,11 @@ static STEP_VALUE_PAIR: LazyLock<Regex> = LazyLock::new(|| pattern(r"[(\[]([0-9]
 
 /// The values wanted.
 #[derive(Clone, Debug)]
-pub(crate) enum Wanted {
+pub(crate) enum MetricFilter {
     /// Everything.
     All,
     /// Those of this name.
-    Name(Name),
+    Name(MetricName),
     /// Those that the pattern finds.
     Pattern(Box<MetricPattern>),
 }
@@ -61,7 +61,7 @@ pub(crate) enum Wanted {
 /// The text above a line.
 #[derive(Clone, Debug, Default)]
 struct HeadingContext {
-    place: Place,
+    place: LinePosition,
     stage: Option<Stage>,
     /// Whether it names the stage and no more, and no line below it names its stage itself: a sentence is seldom a heading.
     is_plain: bool,
@@ -80,9 +80,9 @@ struct LineFormState {
 
 /// Lines that belong together: a pretty-printed dictionary, a box of names and values.
 #[derive(Clone, Debug, Default)]
-struct Block {
-    place: Place,
-    fields: Vec<Field>,
+struct LineBlock {
+    place: LinePosition,
+    fields: Vec<LabeledNumber>,
     lines: usize,
     /// How many braces are open.
     depth: i32,
@@ -104,15 +104,15 @@ enum BlockForm {
 
 /// Reads lines; its records wait in `ready`.
 #[derive(Clone, Debug)]
-pub(crate) struct Collector {
-    wanted: Wanted,
-    pub(crate) series: Vec<Series>,
-    index: HashMap<Key, usize>,
+pub(crate) struct SeriesCollector {
+    wanted: MetricFilter,
+    pub(crate) series: Vec<CollectedSeries>,
+    index: HashMap<SeriesKey, usize>,
     heading: HeadingContext,
     /// The forms of lines that were read, by a hash of their labels.
     forms: HashMap<u64, LineFormState>,
-    table: Option<Table>,
-    block: Option<Block>,
+    table: Option<PrintedTable>,
+    block: Option<LineBlock>,
     /// Whether the step stands below the values in lines `name: value`; `None` until that is known.
     is_below: Option<bool>,
     is_below_past: bool,
@@ -125,14 +125,14 @@ pub(crate) struct Collector {
     /// The numbers so far that show points, or commas, before their decimals.
     pub(crate) notations: [u32; 2],
     lines: u64,
-    pub(crate) ready: Vec<Entry>,
+    pub(crate) ready: Vec<SeriesRecord>,
     pub(crate) problems: Vec<ReportProblem>,
     /// The number of epochs that the program announced.
     pub(crate) epochs: Option<u64>,
     /// Whether lines that close an epoch stand below its values, as in `Epoch 3 finished`; `None` until that is known.
     is_footed: Option<bool>,
     /// Records whose epoch is still to be named, below them.
-    footless: Vec<Entry>,
+    footless: Vec<SeriesRecord>,
     /// How many trainings headings such as `Fold 2/5` have announced.
     training: u64,
     last_training: Option<f64>,
@@ -142,9 +142,9 @@ pub(crate) struct Collector {
     /// The last line without numbers, which may be the upper half of a heading.
     above: (u64, String),
     /// The fields of the last line or block that was read, for callers that look for other values.
-    pub(crate) last: Vec<Field>,
+    pub(crate) last: Vec<LabeledNumber>,
     /// The place that the last line named.
-    pub(crate) last_place: Place,
+    pub(crate) last_place: LinePosition,
     /// The text that the heading of a table with the metric has; `None` if any may.
     heading_of_metric: Option<Regex>,
     /// The text of lines that have the metric or may change how the lines below are read; `None` if any may.
@@ -155,11 +155,11 @@ pub(crate) struct Collector {
     pub(crate) is_watched: bool,
 }
 
-impl Collector {
-    pub(crate) fn new(wanted: Wanted) -> Self {
+impl SeriesCollector {
+    pub(crate) fn new(wanted: MetricFilter) -> Self {
         let hint = match &wanted {
-            Wanted::Name(name) => name.hint(),
-            Wanted::All | Wanted::Pattern(_) => None,
+            MetricFilter::Name(name) => name.hint(),
+            MetricFilter::All | MetricFilter::Pattern(_) => None,
         };
         Self {
             heading_of_metric: hint.as_deref().and_then(counting),
@@ -190,22 +190,22 @@ impl Collector {
             range: None,
             above: (0, String::new()),
             last: Vec::new(),
-            last_place: Place::default(),
+            last_place: LinePosition::default(),
             summary: None,
         }
     }
 
     /// Reads a line; `is_transient` if the next one is drawn over it. Records that are `held` elsewhere may get another place by it.
-    pub(crate) fn take(&mut self, line: &[u8], is_transient: bool, held: &mut [Entry]) {
-        let plain = plain(line);
+    pub(crate) fn take(&mut self, line: &[u8], is_transient: bool, held: &mut [SeriesRecord]) {
+        let plain = to_plain_line(line);
         // before this line is counted, because the records that it draws over are those of the last one
         if plain.redraws {
             self.mark_overwritten(held);
         }
         self.lines += 1;
         self.last.clear();
-        self.last_place = Place::default();
-        if let Wanted::Pattern(pattern) = &self.wanted {
+        self.last_place = LinePosition::default();
+        if let MetricFilter::Pattern(pattern) = &self.wanted {
             let pattern = pattern.clone();
             self.match_pattern(&pattern, line, &plain.text, is_transient);
         } else {
@@ -213,7 +213,7 @@ impl Collector {
         }
     }
 
-    fn read_plain_text(&mut self, text: &str, is_transient: bool, held: &mut [Entry]) {
+    fn read_plain_text(&mut self, text: &str, is_transient: bool, held: &mut [SeriesRecord]) {
         let (before, text) = text.split_at(prefix(text));
         // in this order, because the first one counts the lines of a summary
         if self.is_in_layer_summary(text) || self.is_irrelevant(text) {
@@ -257,7 +257,7 @@ impl Collector {
         self.is_below_best &= line.place.epoch.is_none() && line.place.step.is_none();
         if std::mem::take(&mut self.is_below_past) || self.is_below_best {
             line.fields.iter_mut().for_each(|field| field.is_past = true);
-            line.place = Place::default();
+            line.place = LinePosition::default();
         }
         self.is_below_best |= line.fields.is_empty() && is_reloaded(text);
         self.is_below_past =
@@ -298,7 +298,7 @@ impl Collector {
     }
 
     /// Marks the last records as drawn over.
-    fn mark_overwritten(&mut self, held: &mut [Entry]) {
+    fn mark_overwritten(&mut self, held: &mut [SeriesRecord]) {
         let last = self.lines;
         held.iter_mut()
             .rev()
@@ -307,7 +307,7 @@ impl Collector {
     }
 
     /// The number of epochs that the program announced, counted from 1: 8 for `Epoch 7/7` after `Epoch 0/7`.
-    pub(crate) fn announced(&self) -> Option<u64> {
+    pub(crate) fn announced_epochs(&self) -> Option<u64> {
         let (low, high) = self.range.unwrap_or_default();
         let is_from_zero = |epochs: u64| low == 0.0 && high >= epochs as f64;
         self.epochs.map(|epochs| epochs + u64::from(is_from_zero(epochs)))
@@ -319,7 +319,7 @@ impl Collector {
     }
 
     /// Reads the output of a training like that of `chosen`.
-    pub(crate) fn expect(&mut self, chosen: &Chosen) {
+    pub(crate) fn expect(&mut self, chosen: &ChosenSeries) {
         (self.is_below, self.is_footed) = (Some(chosen.below), Some(chosen.footed));
         self.heading.is_closed = chosen.footed;
     }
@@ -336,11 +336,11 @@ impl Collector {
     }
 
     /// Whether a field may be the metric.
-    fn may_be_metric(&self, field: &Field) -> bool {
+    fn may_be_metric(&self, field: &LabeledNumber) -> bool {
         match &self.wanted {
-            Wanted::Name(name) => name.fit(&Key::new(field, false, 0)) > 0,
-            Wanted::All => direction_of(&field.label).is_some(),
-            Wanted::Pattern(_) => false,
+            MetricFilter::Name(name) => name.fit(&SeriesKey::new(field, false, 0)) > 0,
+            MetricFilter::All => direction_of(&field.label).is_some(),
+            MetricFilter::Pattern(_) => false,
         }
     }
 
@@ -353,7 +353,7 @@ impl Collector {
         for list in lists() {
             for pair in STEP_VALUE_PAIR.captures_iter(&list[2]) {
                 let mut line = parse(&format!("{} {}", &list[1], &pair[2]));
-                line.place = Place { step: pair[1].parse().ok(), ..Place::default() };
+                line.place = LinePosition { step: pair[1].parse().ok(), ..LinePosition::default() };
                 self.finish_line(line, 0, text, false);
             }
         }
@@ -362,16 +362,16 @@ impl Collector {
 
     /// Takes a line that closes an epoch: values above it that no line gave an epoch are of this one. In a log whose first such line has no
     /// values above it, it is a heading.
-    fn read_footer(&mut self, own: Place, held: &mut [Entry]) {
+    fn read_footer(&mut self, own: LinePosition, held: &mut [SeriesRecord]) {
         let is_new = self.heading.place.epoch != own.epoch;
         let (since, series) = (self.heading.line, &self.series);
-        let mut above: Vec<&mut Entry> = held
+        let mut above: Vec<&mut SeriesRecord> = held
             .iter_mut()
             .chain(&mut self.ready)
             .filter(|record| record.line > since && !record.is_own)
             .collect();
-        let is_metric = |record: &&mut Entry| direction_of(&series[record.series].key.label).is_some();
-        let is_all = matches!(self.wanted, Wanted::All);
+        let is_metric = |record: &&mut SeriesRecord| direction_of(&series[record.series].key.label).is_some();
+        let is_all = matches!(self.wanted, MetricFilter::All);
         let is_footed =
             *self.is_footed.get_or_insert(above.iter().any(|record| !is_all || is_metric(record)));
         if is_footed && is_new {
@@ -393,7 +393,7 @@ impl Collector {
                 self.finish_line(line, shape, text, false);
                 return true;
             }
-            if let Some(joined) = table.joined(text) {
+            if let Some(joined) = table.merge_heading_line(text) {
                 self.table = Some(joined);
                 return true;
             }
@@ -401,7 +401,7 @@ impl Collector {
         let may_name = |filter: &Regex| filter.is_match(text) || is_short_row(text);
         let may_head =
             !text.trim_start().starts_with('{') && self.heading_of_metric.as_ref().is_none_or(may_name);
-        if let Some(table) = may_head.then(|| Table::headed(text)).flatten() {
+        if let Some(table) = may_head.then(|| PrintedTable::from_heading(text)).flatten() {
             let (line, above) = &self.above;
             self.table = Some(if line + 1 == self.lines { table.under(above) } else { table });
             self.above = (self.lines, text.to_owned());
@@ -417,7 +417,8 @@ impl Collector {
     fn read_block_line(&mut self, text: &str) -> bool {
         let trimmed = text.trim();
         if let Some((name, value)) = split_box_cells(trimmed) {
-            let block = self.block.get_or_insert_with(|| Block { form: BlockForm::Box, ..Block::default() });
+            let block =
+                self.block.get_or_insert_with(|| LineBlock { form: BlockForm::Box, ..LineBlock::default() });
             block.take_cell(name, value, text);
             return true;
         }
@@ -428,7 +429,7 @@ impl Collector {
         let change = braces(trimmed);
         match &mut self.block {
             None if change > 0 && (trimmed.starts_with(['{', '[']) || trimmed.ends_with(['{', ','])) => {
-                self.block = Some(Block::default())
+                self.block = Some(LineBlock::default())
             }
             None => return false,
             Some(_) => {}
@@ -451,11 +452,11 @@ impl Collector {
         if self.is_below == Some(false) {
             return false;
         }
-        let line = if is_entry(text) { parse(text) } else { Line::default() };
+        let line = if is_entry(text) { parse(text) } else { ParsedLine::default() };
         let (own, is_open) = (line.place, self.block.is_some());
         let has_place = own.epoch.is_some() || own.step.is_some();
-        let repeats = |block: &Block| {
-            let is_same = |field: &Field| block.fields.iter().any(|other| other.label == field.label);
+        let repeats = |block: &LineBlock| {
+            let is_same = |field: &LabeledNumber| block.fields.iter().any(|other| other.label == field.label);
             line.fields.iter().any(is_same) || has_place && block.place.is_named()
         };
         if !is_entry(text) || self.block.as_ref().is_some_and(repeats) {
@@ -470,21 +471,22 @@ impl Collector {
         if !is_open && line.fields.is_empty() {
             return false;
         }
-        let block = self.block.get_or_insert_with(|| Block { form: BlockForm::Entries, ..Block::default() });
+        let block =
+            self.block.get_or_insert_with(|| LineBlock { form: BlockForm::Entries, ..LineBlock::default() });
         block.join(&line, text);
         self.last = line.fields;
         true
     }
 
     /// Learns from a block of lines `name: value` whether the step stands below the values.
-    fn learn_step_position(&mut self, block: &Block) {
-        let is_named = matches!(self.wanted, Wanted::Name(_));
-        let has_metric = |field: &Field| is_named && self.may_be_metric(field);
+    fn learn_step_position(&mut self, block: &LineBlock) {
+        let is_named = matches!(self.wanted, MetricFilter::Name(_));
+        let has_metric = |field: &LabeledNumber| is_named && self.may_be_metric(field);
         if block.place.is_named() {
             self.is_below = Some(true);
         } else if self.is_below == Some(true) {
             // a value never takes an older step
-            self.heading.place = Place::default();
+            self.heading.place = LinePosition::default();
         } else if block.fields.iter().any(has_metric) {
             self.is_below = Some(false);
         }
@@ -505,15 +507,15 @@ impl Collector {
         if block.form == BlockForm::Entries {
             self.learn_step_position(&block);
         }
-        let Block { place, fields, text, .. } = block;
+        let LineBlock { place, fields, text, .. } = block;
         if !fields.is_empty() || place.is_named() {
-            let line = Line { place, fields, ..Line::default() };
+            let line = ParsedLine { place, fields, ..ParsedLine::default() };
             self.finish_line(line, u64::MAX, &text, false);
         }
     }
 
     /// Where a line stands: by its own counters, or those above it.
-    fn place(&mut self, own: Place, has_fields: bool) -> Place {
+    fn place(&mut self, own: LinePosition, has_fields: bool) -> LinePosition {
         if own.epoch.is_some() {
             // values below the last closed epoch were of that one
             self.ready.append(&mut self.footless);
@@ -523,18 +525,21 @@ impl Collector {
             let epoch = own.epoch.unwrap_or_default();
             let (low, high) = self.range.unwrap_or((epoch, epoch));
             self.range = Some((low.min(epoch), high.max(epoch)));
-            self.heading.place =
-                Place { step: if changed { None } else { self.heading.place.step }, batch: None, ..own };
+            self.heading.place = LinePosition {
+                step: if changed { None } else { self.heading.place.step },
+                batch: None,
+                ..own
+            };
             self.heading.stage = None;
             if let Some(epochs) = own.epochs {
                 self.epochs = Some(epochs as u64);
             }
         } else if own.step.is_some() && (!own.is_unsure || has_fields) {
             let epoch = self.heading.place.epoch;
-            self.heading.place = Place { epoch, epochs: self.heading.place.epochs, ..own };
+            self.heading.place = LinePosition { epoch, epochs: self.heading.place.epochs, ..own };
         }
         let above = self.heading.place;
-        Place {
+        LinePosition {
             epoch: own.epoch.or(above.epoch),
             epochs: own.epochs.or(above.epochs),
             step: own.step.or(above.step),
@@ -542,7 +547,7 @@ impl Collector {
         }
     }
 
-    fn finish_line(&mut self, mut line: Line, shape: u64, text: &str, is_transient: bool) {
+    fn finish_line(&mut self, mut line: ParsedLine, shape: u64, text: &str, is_transient: bool) {
         for (all, own) in self.notations.iter_mut().zip(line.notations) {
             *all += own;
         }
@@ -555,14 +560,14 @@ impl Collector {
             && stage(text).is_none()
         {
             // [batch=10/120]: above the values
-            own = Place { step: own.batch, ..Place::default() };
+            own = LinePosition { step: own.batch, ..LinePosition::default() };
         }
         // each line of a fold may name it, so that only another number begins a training
         if line.training.is_some() && line.training != self.last_training {
             (self.training, self.last_training) = (self.training + 1, line.training);
             // the epochs begin again, and a value must not take the last one of the training before
             if is_heading {
-                self.heading.place = Place::default();
+                self.heading.place = LinePosition::default();
             }
         }
         self.last_place = own;
@@ -589,7 +594,7 @@ impl Collector {
         }
         let others = current_values(&line);
         for field in &line.fields {
-            let key = Key::new(field, is_batched, shape);
+            let key = SeriesKey::new(field, is_batched, shape);
             self.record((key, field.reading), (own, place), &others, text, is_transient);
         }
         self.last = line.fields;
@@ -599,7 +604,7 @@ impl Collector {
     ///
     /// A form of line that was read with another stage before keeps it: text between its lines may have a stage word, too. It changes only below
     /// a plain heading, if its place repeats, or if it has none and something ends such a heading: an epoch, or the heading of another stage.
-    fn stage_from_heading(&mut self, line: &Line, above: &HeadingContext) -> Option<Stage> {
+    fn stage_from_heading(&mut self, line: &ParsedLine, above: &HeadingContext) -> Option<Stage> {
         let (own, at) = (line.place, (line.place.epoch, line.place.step));
         let said = above.stage.filter(|_| own.epoch.is_none() || own.epoch == above.place.epoch);
         let shape = line.shape();
@@ -627,8 +632,8 @@ impl Collector {
     /// Keeps the number of a series that is looked for, which the line names its `own` place for; returns whether it is one.
     fn record(
         &mut self,
-        (key, reading): (Key, PrintedNumber),
-        (own, place): (Place, Place),
+        (key, reading): (SeriesKey, PrintedNumber),
+        (own, place): (LinePosition, LinePosition),
         others: &Arc<[(String, PrintedNumber)]>,
         text: &str,
         is_transient: bool,
@@ -639,7 +644,7 @@ impl Collector {
         let training = self.training;
         let is_placed = own.is_named();
         let record =
-            Entry { series, place, is_own, is_placed, reading, line, training, is_transient, others };
+            SeriesRecord { series, place, is_own, is_placed, reading, line, training, is_transient, others };
         let is_footless = self.heading.is_closed && !is_own;
         if is_footless {
             self.footless.push(record)
@@ -650,17 +655,17 @@ impl Collector {
     }
 
     /// The number of the series of this `key`, if it is one that is looked for.
-    fn series_index(&mut self, key: Key, example: &str) -> Option<usize> {
+    fn series_index(&mut self, key: SeriesKey, example: &str) -> Option<usize> {
         let known = self.index.get(&key).copied();
         let index = known.or_else(|| {
             let fit = match &self.wanted {
-                Wanted::All | Wanted::Pattern(_) => 1,
-                Wanted::Name(name) => name.fit(&key),
+                MetricFilter::All | MetricFilter::Pattern(_) => 1,
+                MetricFilter::Name(name) => name.fit(&key),
             };
             // half of the room is for series that fit: otherwise a flood of others would keep the metric out
             (self.series.len() < MAX_SERIES && (fit > 0 || self.series.len() < MAX_SERIES / 2)).then(|| {
                 self.index.insert(key.clone(), self.series.len());
-                self.series.push(Series::new(key, fit, if fit > 0 { example } else { "" }));
+                self.series.push(CollectedSeries::new(key, fit, if fit > 0 { example } else { "" }));
                 self.series.len() - 1
             })
         })?;
@@ -672,7 +677,7 @@ impl Collector {
     /// Signs of other scripts and wrappers of numbers are replaced in `text`: a pattern that finds nothing in it is matched against the `raw` line.
     fn match_pattern(&mut self, pattern: &MetricPattern, raw: &[u8], text: &str, is_transient: bool) {
         if let Some(step) = pattern.heading(text.as_bytes()).or_else(|| pattern.heading(raw)) {
-            self.heading.place = Place { epoch: Some(step), ..Place::default() };
+            self.heading.place = LinePosition { epoch: Some(step), ..LinePosition::default() };
         }
         let line = parse(&text[prefix(text)..]);
         let (others, mut is_found) = (current_values(&line), false);
@@ -686,12 +691,12 @@ impl Collector {
                 }
             };
             let own = match found.step {
-                Some(step) => Place { epoch: Some(step as f64), ..Place::default() },
-                None if pattern.has_heading() => Place::default(),
+                Some(step) => LinePosition { epoch: Some(step as f64), ..LinePosition::default() },
+                None if pattern.has_heading() => LinePosition::default(),
                 None => line.place,
             };
             let place = self.place(own, true);
-            let key = Key::for_pattern();
+            let key = SeriesKey::for_pattern();
             is_found |= self.record((key, found.reading), (own, place), &others, text, is_transient);
         }
         if !is_found && !pattern.has_heading() {
@@ -704,17 +709,17 @@ impl Collector {
     }
 
     /// Notes in `chosen` how lines stand to the epochs that they belong to.
-    pub(crate) fn describe(&self, chosen: &mut Chosen) {
+    pub(crate) fn describe(&self, chosen: &mut ChosenSeries) {
         (chosen.below, chosen.footed) = (self.is_below == Some(true), self.is_footed == Some(true));
     }
 
     /// How well series number `series` matches the one that was `chosen` for an earlier trial.
-    pub(crate) fn chosen(&self, chosen: &Chosen, series: usize) -> u8 {
+    pub(crate) fn chosen(&self, chosen: &ChosenSeries, series: usize) -> u8 {
         chosen.fit(&self.series[series].key)
     }
 }
 
-impl Block {
+impl LineBlock {
     /// Takes a cell of a box.
     fn take_cell(&mut self, name: &str, value: &str, text: &str) {
         if value.is_empty() {
@@ -730,9 +735,9 @@ impl Block {
         self.join(&own.unwrap_or(line), text);
     }
 
-    fn join(&mut self, line: &Line, text: &str) {
+    fn join(&mut self, line: &ParsedLine, text: &str) {
         self.lines += 1;
-        let Place { epoch, epochs, step, batch, .. } = line.place;
+        let LinePosition { epoch, epochs, step, batch, .. } = line.place;
         let place = &mut self.place;
         (place.epoch, place.epochs) = (place.epoch.or(epoch), place.epochs.or(epochs));
         // of iterations and timesteps, the timesteps
@@ -748,7 +753,7 @@ impl Block {
 }
 
 /// The values of a line that are current, by name.
-fn current_values(line: &Line) -> Arc<[(String, PrintedNumber)]> {
+fn current_values(line: &ParsedLine) -> Arc<[(String, PrintedNumber)]> {
     let current = line.fields.iter().filter(|field| !field.is_past);
     current.map(|field| (field.name().to_owned(), field.reading)).collect()
 }

@@ -1,10 +1,10 @@
 //! What a finished first trial printed: the metric, the unit of its steps, and how long a training is.
 
-use super::guess::{collected, guess, ranked, tied};
+use super::guess::{collect_series, guess_metric, rank_series, tied_labels};
 use super::last::final_value;
 use super::protocol::MetricSource;
-use super::reader::{ReportReader, StepUnit, Whole};
-use super::series::Series;
+use super::reader::{OutputReports, ReportReader, StepUnit};
+use super::series::CollectedSeries;
 use super::words::{Stage, stage};
 use crate::names::prominence;
 use foretell::direction_of;
@@ -18,7 +18,7 @@ const SUMMARY_SCAN_LINES: usize = 200;
 
 /// The data that a series was measured on, if its lines name it, in the order of preference: the last is preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub enum DataRole {
     /// Training data.
     Training,
     /// The lines do not say.
@@ -29,9 +29,9 @@ pub enum Role {
     Validation,
 }
 
-impl Role {
+impl DataRole {
     /// The data that a series with this `name` is measured on: `val_acc`, `eval/loss`, `validation_1-merror`.
-    pub fn of_name(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         stage(name).map_or(Self::Unknown, Self::from)
     }
 
@@ -41,7 +41,7 @@ impl Role {
     }
 }
 
-impl From<Stage> for Role {
+impl From<Stage> for DataRole {
     fn from(stage: Stage) -> Self {
         match stage {
             Stage::Training => Self::Training,
@@ -62,7 +62,7 @@ pub struct PrintedSeries {
     /// The first values, three at most.
     pub first: Vec<f64>,
     /// The data it was measured on.
-    pub role: Role,
+    pub role: DataRole,
     /// Whether it is not the value of now: the best so far, a target, a spread.
     pub is_past: bool,
     /// Whether its lines count batches, or most epochs have several values.
@@ -75,7 +75,7 @@ pub struct PrintedSeries {
 
 /// The metric that an output settles.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Metric {
+pub enum MetricChoice {
     /// No series is the one asked for, or, if none was, none has the name of a metric.
     None,
     /// One series.
@@ -111,7 +111,7 @@ pub enum LengthOrigin {
 
 /// How long a training is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Length {
+pub struct TrainingLength {
     /// The number of steps: 8 for epochs 0 to 7.
     pub steps: u64,
     /// What they count.
@@ -122,7 +122,7 @@ pub struct Length {
 
 /// Several trainings in one output: folds, stages, repetitions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trainings {
+pub struct TrainingSequence {
     /// The number of values of each, in order.
     pub values: Vec<u64>,
     /// The last value of each.
@@ -131,7 +131,7 @@ pub struct Trainings {
     pub summary: Option<f64>,
 }
 
-impl Trainings {
+impl TrainingSequence {
     /// The score of all of them: the printed summary, or else the mean of their ends.
     pub fn score(&self) -> Option<f64> {
         let ends: Option<Vec<f64>> = self.ends.iter().copied().collect();
@@ -156,15 +156,15 @@ pub struct FirstTrial {
     /// The series that were printed, the likeliest metric first, 30 at most.
     pub series: Vec<PrintedSeries>,
     /// The metric.
-    pub metric: Metric,
+    pub metric: MetricChoice,
     /// Why a person should confirm the metric; empty if nothing is in doubt.
     pub doubts: Vec<MetricDoubt>,
     /// The reports of it, and notes on their reading; empty without a metric.
-    pub whole: Whole,
+    pub whole: OutputReports,
     /// How long a training is; `None` without a value and a declaration.
-    pub length: Option<Length>,
+    pub length: Option<TrainingLength>,
     /// Trainings in sequence; `None` if there is one.
-    pub trainings: Option<Trainings>,
+    pub trainings: Option<TrainingSequence>,
     /// What a person should know, one sentence each; the notes of `whole` are among them.
     pub notes: Vec<String>,
 }
@@ -183,9 +183,9 @@ pub struct FirstTrial {
 /// assert_eq!((length.steps, length.unit, length.origin), (8, StepUnit::Epoch, LengthOrigin::Announced));
 /// assert_eq!(first.series[0].first, [0.0, 0.1, 0.2]);
 /// ```
-pub fn settle_first(text: &str, wanted: Option<&MetricSource>, declared: Option<u64>) -> FirstTrial {
-    let collector = collected(text);
-    let ranked = ranked(&collector.series);
+pub fn settle_first_trial(text: &str, wanted: Option<&MetricSource>, declared: Option<u64>) -> FirstTrial {
+    let collector = collect_series(text);
+    let ranked = rank_series(&collector.series);
     let (metric, whole) = match wanted {
         Some(source) => read_named_metric(text, source),
         None => find_likeliest_metric(text, &ranked),
@@ -201,13 +201,14 @@ pub fn settle_first(text: &str, wanted: Option<&MetricSource>, declared: Option<
 }
 
 /// The reasons why a person should confirm the metric.
-fn doubts(metric: &Metric, series: &[PrintedSeries]) -> Vec<MetricDoubt> {
+fn doubts(metric: &MetricChoice, series: &[PrintedSeries]) -> Vec<MetricDoubt> {
     let (name, between) = match metric {
-        Metric::None | Metric::One { why: NAMED_METRIC_REASON, .. } => return Vec::new(),
-        Metric::One { name, .. } => (name, &[][..]),
-        Metric::InDoubt { name, between, .. } => (name, &between[..]),
+        MetricChoice::None | MetricChoice::One { why: NAMED_METRIC_REASON, .. } => return Vec::new(),
+        MetricChoice::One { name, .. } => (name, &[][..]),
+        MetricChoice::InDoubt { name, between, .. } => (name, &between[..]),
     };
-    let role = series.iter().find(|series| series.name == *name).map_or(Role::Unknown, |series| series.role);
+    let role =
+        series.iter().find(|series| series.name == *name).map_or(DataRole::Unknown, |series| series.role);
     let others: Vec<&PrintedSeries> =
         series.iter().filter(|series| series.name != *name && !series.is_past && series.is_metric).collect();
     let names = |fits: &dyn Fn(&PrintedSeries) -> bool| {
@@ -219,10 +220,10 @@ fn doubts(metric: &Metric, series: &[PrintedSeries]) -> Vec<MetricDoubt> {
     let rivals: Vec<String> = between.iter().filter(|other| is_rival(name, other)).cloned().collect();
     // beside values that are called those of the training, a name without a stage is none of it
     let of_training = |of: &PrintedSeries| {
-        others.iter().any(|other| other.role == Role::Training && is_rival(&of.name, &other.name))
+        others.iter().any(|other| other.role == DataRole::Training && is_rival(&of.name, &other.name))
     };
     let unsaid = names(&|series| {
-        series.role == Role::Unknown
+        series.role == DataRole::Unknown
             && is_rival(name, &series.name)
             && prominence(name) == prominence(&series.name)
             && of_training(series)
@@ -238,17 +239,17 @@ fn doubts(metric: &Metric, series: &[PrintedSeries]) -> Vec<MetricDoubt> {
         _ if !rivals.is_empty() => {
             doubt(format!("nothing decides between {name} and {}", list(&rivals)), rivals)
         }
-        Role::Training => {
+        DataRole::Training => {
             doubt(format!("only values of the training data were seen, such as {name}"), Vec::new())
         }
-        Role::Test if !unsaid.is_empty() => {
+        DataRole::Test if !unsaid.is_empty() => {
             let what = format!("{name} is of test data, and nothing says of which data {} is", list(&unsaid));
             doubt(what, unsaid)
         }
-        Role::Unknown | Role::Test if !steady.is_empty() => {
+        DataRole::Unknown | DataRole::Test if !steady.is_empty() => {
             doubt(format!("{name} was taken because {} does not change", list(&steady)), steady)
         }
-        Role::Unknown | Role::Test | Role::Validation => Vec::new(),
+        DataRole::Unknown | DataRole::Test | DataRole::Validation => Vec::new(),
     }
 }
 
@@ -259,9 +260,9 @@ pub fn is_rival(one: &str, other: &str) -> bool {
     one != other && quantity(one) == quantity(other)
 }
 
-fn list_series(ranked: &[&Series], all: &[Series]) -> Vec<PrintedSeries> {
+fn list_series(ranked: &[&CollectedSeries], all: &[CollectedSeries]) -> Vec<PrintedSeries> {
     let others = all.iter().filter(|series| !ranked.iter().any(|known| std::ptr::eq(*known, *series)));
-    let shown = |series: &Series| PrintedSeries {
+    let shown = |series: &CollectedSeries| PrintedSeries {
         name: series.key.label.clone(),
         values: series.count,
         first: series.head.clone(),
@@ -275,21 +276,21 @@ fn list_series(ranked: &[&Series], all: &[Series]) -> Vec<PrintedSeries> {
 }
 
 /// The metric that a study names.
-fn read_named_metric(text: &str, source: &MetricSource) -> (Metric, Whole) {
+fn read_named_metric(text: &str, source: &MetricSource) -> (MetricChoice, OutputReports) {
     let whole = ReportReader::new(source.clone(), 0).read_all(text);
-    let Some(report) = whole.reports.first() else { return (Metric::None, whole) };
+    let Some(report) = whole.reports.first() else { return (MetricChoice::None, whole) };
     let source = source.text();
     let only = || report.metrics.keys().next().cloned().unwrap_or_default();
     let name = if source.is_empty() { only() } else { source.clone() };
-    (Metric::One { source, name, why: NAMED_METRIC_REASON }, whole)
+    (MetricChoice::One { source, name, why: NAMED_METRIC_REASON }, whole)
 }
 
 /// The likeliest metric.
-fn find_likeliest_metric(text: &str, ranked: &[&Series]) -> (Metric, Whole) {
-    let Some(guess) = guess(text) else { return (Metric::None, Whole::default()) };
-    let is_it = |series: &&&Series| series.key.label == guess.name;
+fn find_likeliest_metric(text: &str, ranked: &[&CollectedSeries]) -> (MetricChoice, OutputReports) {
+    let Some(guess) = guess_metric(text) else { return (MetricChoice::None, OutputReports::default()) };
+    let is_it = |series: &&&CollectedSeries| series.key.label == guess.name;
     let stage = ranked.iter().find(is_it).map(|series| series.key.stage);
-    let is_held_out = |series: &&Series| matches!(series.key.stage, Stage::Validation | Stage::Test);
+    let is_held_out = |series: &&CollectedSeries| matches!(series.key.stage, Stage::Validation | Stage::Test);
     let is_training = stage == Some(Stage::Training);
     let why = match stage {
         Some(Stage::Validation | Stage::Test) => "it is of held-out data",
@@ -297,18 +298,21 @@ fn find_likeliest_metric(text: &str, ranked: &[&Series]) -> (Metric, Whole) {
         _ => "its name is that of a metric",
     };
     let (source, name) = (guess.source, guess.name);
-    let mut between = tied(ranked);
+    let mut between = tied_labels(ranked);
     if is_training {
         between.extend(guess.others);
     }
     let is_clear = between.len() < 2 && !is_training || !between.contains(&name);
-    let metric =
-        if is_clear { Metric::One { source, name, why } } else { Metric::InDoubt { source, name, between } };
+    let metric = if is_clear {
+        MetricChoice::One { source, name, why }
+    } else {
+        MetricChoice::InDoubt { source, name, between }
+    };
     (metric, guess.whole)
 }
 
-fn length(whole: &Whole, declared: Option<u64>) -> Option<Length> {
-    let length = |steps, unit, origin| Some(Length { steps, unit, origin });
+fn length(whole: &OutputReports, declared: Option<u64>) -> Option<TrainingLength> {
+    let length = |steps, unit, origin| Some(TrainingLength { steps, unit, origin });
     let last = whole.trainings.first().and_then(|reports| reports.last()).map(|report| report.step);
     let from_zero = whole.reports.first().is_some_and(|report| report.step == 0);
     match (declared, whole.epochs, last) {
@@ -322,14 +326,14 @@ fn length(whole: &Whole, declared: Option<u64>) -> Option<Length> {
 }
 
 /// The note if a declared number of epochs is not what the steps of the output count.
-fn length_note(whole: &Whole, declared: Option<u64>) -> Option<String> {
+fn length_note(whole: &OutputReports, declared: Option<u64>) -> Option<String> {
     let (declared, last) = (declared?, whole.reports.last()?.step);
     (whole.unit == StepUnit::Step && last > declared).then(|| {
         format!("{declared} epochs are declared, but the values stand at steps (the last one at {last}). Set the number of steps")
     })
 }
 
-fn trainings(whole: &Whole, text: &str) -> Option<Trainings> {
+fn trainings(whole: &OutputReports, text: &str) -> Option<TrainingSequence> {
     if whole.trainings.len() < 2 {
         return None;
     }
@@ -337,14 +341,14 @@ fn trainings(whole: &Whole, text: &str) -> Option<Trainings> {
         text.lines().rev().filter(|line| !line.trim().is_empty()).take(SUMMARY_SCAN_LINES).collect();
     let last: Vec<&str> = last.into_iter().rev().collect();
     let end = |reports: &Vec<super::report::Report>| reports.last().and_then(|report| report.value);
-    Some(Trainings {
+    Some(TrainingSequence {
         values: whole.trainings.iter().map(|reports| reports.len() as u64).collect(),
         ends: whole.trainings.iter().map(end).collect(),
         summary: final_value(&last),
     })
 }
 
-fn note_of_trainings(trainings: &Trainings) -> String {
+fn note_of_trainings(trainings: &TrainingSequence) -> String {
     let (count, all) = (trainings.values.len(), trainings.values.iter().sum::<u64>());
     let alike = trainings.values.iter().all(|values| *values == trainings.values[0]);
     let length =
@@ -359,12 +363,12 @@ fn note_of_trainings(trainings: &Trainings) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LengthOrigin, Metric, MetricSource, Role, StepUnit, settle_first};
+    use super::{DataRole, LengthOrigin, MetricChoice, MetricSource, StepUnit, settle_first_trial};
 
-    fn source(metric: &Metric) -> &str {
+    fn source(metric: &MetricChoice) -> &str {
         match metric {
-            Metric::None => "",
-            Metric::One { source, .. } | Metric::InDoubt { source, .. } => source,
+            MetricChoice::None => "",
+            MetricChoice::One { source, .. } | MetricChoice::InDoubt { source, .. } => source,
         }
     }
 
@@ -376,7 +380,8 @@ mod tests {
             format!("--- fold {fold} of 3 ---\n{epochs}")
         };
         let printed = (1..=3).map(fold).collect::<String>();
-        let first = settle_first(&(printed.clone() + "mean val_acc over 3 folds: 0.2500\n"), None, None);
+        let first =
+            settle_first_trial(&(printed.clone() + "mean val_acc over 3 folds: 0.2500\n"), None, None);
         let trainings = first.trainings.expect("there are three");
         assert_eq!((trainings.values.as_slice(), trainings.summary), (&[5, 5, 5][..], Some(0.25)));
         assert_eq!(trainings.ends, [Some(0.15), Some(0.25), Some(0.35)]);
@@ -386,7 +391,7 @@ mod tests {
             "{:?}",
             first.notes
         );
-        let unsaid = settle_first(&printed, None, None).trainings.expect("there are three");
+        let unsaid = settle_first_trial(&printed, None, None).trainings.expect("there are three");
         assert_eq!((unsaid.summary, unsaid.score().map(|score| (score * 1e4).round())), (None, Some(2500.0)));
     }
 
@@ -399,17 +404,17 @@ mod tests {
                 step * 40
             )
         };
-        let first = settle_first(&(1..=6).map(step).collect::<String>(), None, None);
-        assert_eq!((first.series[0].name.as_str(), first.series[0].role), ("accuracy", Role::Test));
+        let first = settle_first_trial(&(1..=6).map(step).collect::<String>(), None, None);
+        assert_eq!((first.series[0].name.as_str(), first.series[0].role), ("accuracy", DataRole::Test));
         assert_eq!(first.series[0].first, [0.61, 0.62, 0.63]);
-        assert!(matches!(first.metric, Metric::One { .. }), "{:?}", first.metric);
+        assert!(matches!(first.metric, MetricChoice::One { .. }), "{:?}", first.metric);
         assert_eq!(first.whole.reports.last().and_then(|report| report.value), Some(0.66));
         let length = first.length.expect("it is known");
         assert_eq!(
             (length.steps, length.unit, length.origin),
             (240, StepUnit::Step, LengthOrigin::LastValue)
         );
-        let declared = settle_first(&(1..=6).map(step).collect::<String>(), None, Some(12));
+        let declared = settle_first_trial(&(1..=6).map(step).collect::<String>(), None, Some(12));
         assert!(
             declared.notes.iter().any(|note| note.contains("12 epochs are declared")),
             "{:?}",
@@ -430,7 +435,7 @@ mod tests {
                 [0, 10, 20].map(batch).concat()
             )
         };
-        let first = settle_first(&(0..6).map(epoch).collect::<String>(), None, None);
+        let first = settle_first_trial(&(0..6).map(epoch).collect::<String>(), None, None);
         assert_eq!(source(&first.metric), "Acc@1", "{:?}", first.metric);
         let steps: Vec<_> = first.whole.reports.iter().map(|report| (report.step, report.value)).collect();
         assert_eq!((steps.len(), steps[1]), (6, (1, Some(51.5))));
@@ -441,9 +446,9 @@ mod tests {
     fn a_name_that_was_not_printed_settles_nothing_and_only_training_values_are_in_doubt() {
         let printed = "epoch 1 train_loss 0.5 train_acc 0.6\nepoch 2 train_loss 0.4 train_acc 0.7\n";
         let wanted = MetricSource::parse("val_acc").expect("a name");
-        let first = settle_first(printed, Some(&wanted), Some(2));
-        assert_eq!((first.metric, first.series.len()), (Metric::None, 2));
-        let Metric::InDoubt { between, .. } = settle_first(printed, None, None).metric else {
+        let first = settle_first_trial(printed, Some(&wanted), Some(2));
+        assert_eq!((first.metric, first.series.len()), (MetricChoice::None, 2));
+        let MetricChoice::InDoubt { between, .. } = settle_first_trial(printed, None, None).metric else {
             panic!("only values of the training")
         };
         assert_eq!(between, ["train_acc", "train_loss"]);

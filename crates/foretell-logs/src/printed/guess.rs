@@ -1,34 +1,34 @@
 //! Guesses the metric among the numbers that a training prints, if nobody names it.
 
-use super::collector::{Collector, Wanted};
+use super::collector::{MetricFilter, SeriesCollector};
 use super::pattern::MetricPattern;
 use super::protocol::MetricSource;
-use super::reader::{ReportReader, Whole};
+use super::reader::{OutputReports, ReportReader};
 use super::report::Report;
-use super::series::{Chosen, Series, Unit};
+use super::series::{ChosenSeries, CollectedSeries, SeriesUnit};
 use super::template::of_line;
-use super::words::{Stage, staged};
+use super::words::{Stage, split_stage};
 use crate::names::{is_of_agent, prominence};
 use foretell::{Direction, direction_of};
 use std::cmp::Reverse;
 
 /// A guess of the metric.
 #[derive(Clone, Debug)]
-pub struct Guess {
+pub struct MetricGuess {
     /// The value for `--metric`: a name, or a template of its line.
     pub source: String,
     /// The label.
     pub name: String,
     /// The reports.
-    pub whole: Whole,
+    pub whole: OutputReports,
     /// Other names that were printed with a known direction.
     pub others: Vec<String>,
 }
 
 /// The most likely metric in `text`, a whole output or the beginning of one; `None` if no printed name is known for a metric's.
-pub fn guess(text: &str) -> Option<Guess> {
-    let collector = collected(text);
-    let ranked = ranked(&collector.series);
+pub fn guess_metric(text: &str) -> Option<MetricGuess> {
+    let collector = collect_series(text);
+    let ranked = rank_series(&collector.series);
     // a series that no name and no template finds again leaves its place to the next one
     let (best, (source, whole)) =
         ranked.iter().find_map(|series| Some((*series, find_metric_source(series, &collector, text)?)))?;
@@ -37,12 +37,12 @@ pub fn guess(text: &str) -> Option<Guess> {
         ranked.iter().map(|series| series.key.label.clone()).filter(|other| *other != label).collect();
     others.sort();
     others.dedup();
-    Some(Guess { source, name: label, whole, others })
+    Some(MetricGuess { source, name: label, whole, others })
 }
 
 /// All series of `text`.
-pub(crate) fn collected(text: &str) -> Collector {
-    let mut collector = Collector::new(Wanted::All);
+pub(crate) fn collect_series(text: &str) -> SeriesCollector {
+    let mut collector = SeriesCollector::new(MetricFilter::All);
     for line in text.split(['\n', '\r']).filter(|line| !line.is_empty()) {
         collector.take(line.as_bytes(), false, &mut []);
     }
@@ -51,11 +51,11 @@ pub(crate) fn collected(text: &str) -> Collector {
 }
 
 /// The series whose labels are known for a metric's, the likeliest first.
-pub(crate) fn ranked(series: &[Series]) -> Vec<&Series> {
-    let is_known = |series: &&Series| direction_of(&series.key.label).is_some();
+pub(crate) fn rank_series(series: &[CollectedSeries]) -> Vec<&CollectedSeries> {
+    let is_known = |series: &&CollectedSeries| direction_of(&series.key.label).is_some();
     // a script may print its final value alone
     let has_current = series.iter().any(|series| is_known(&series) && !series.key.is_past);
-    let mut known: Vec<&Series> =
+    let mut known: Vec<&CollectedSeries> =
         series.iter().filter(|series| is_known(series) && !(series.key.is_past && has_current)).collect();
     let most = series.iter().map(|series| series.count).max().unwrap_or_default();
     let of_training: Vec<bool> = known.iter().map(|series| is_of_training(series, &known)).collect();
@@ -66,9 +66,9 @@ pub(crate) fn ranked(series: &[Series]) -> Vec<&Series> {
 }
 
 /// The labels that nothing but their numbers of values distinguishes from the likeliest one, which is the first.
-pub(crate) fn tied(ranked: &[&Series]) -> Vec<String> {
+pub(crate) fn tied_labels(ranked: &[&CollectedSeries]) -> Vec<String> {
     let most = ranked.iter().map(|series| series.count).max().unwrap_or_default();
-    let place = |series: &Series| series_rank(series, most, is_of_training(series, ranked));
+    let place = |series: &CollectedSeries| series_rank(series, most, is_of_training(series, ranked));
     let best = ranked.first().map(|best| place(best));
     let mut labels: Vec<String> = ranked
         .iter()
@@ -80,13 +80,13 @@ pub(crate) fn tied(ranked: &[&Series]) -> Vec<String> {
 }
 
 /// Whether a series without a stage is that of the training: its line or the output also has a held-out value.
-fn is_of_training(series: &Series, known: &[&Series]) -> bool {
-    let is_held_out = |other: &&&Series| matches!(other.key.stage, Stage::Validation | Stage::Test);
-    let (core, _) = staged(&series.key.label);
+fn is_of_training(series: &CollectedSeries, known: &[&CollectedSeries]) -> bool {
+    let is_held_out = |other: &&&CollectedSeries| matches!(other.key.stage, Stage::Validation | Stage::Test);
+    let (core, _) = split_stage(&series.key.label);
     let is_loss = direction_of(&series.key.label) == Some(Direction::Minimize);
     // in a line with `Validation Loss`, `Accuracy` is of held-out data, too
-    let is_beside = |other: &&Series| {
-        other.key.shape == series.key.shape && (is_loss || staged(&other.key.label).0 == core)
+    let is_beside = |other: &&CollectedSeries| {
+        other.key.shape == series.key.shape && (is_loss || split_stage(&other.key.label).0 == core)
     };
     let is_often = series.key.is_batched || series.is_many();
     series.key.stage == Stage::Unsaid
@@ -94,13 +94,18 @@ fn is_of_training(series: &Series, known: &[&Series]) -> bool {
 }
 
 /// The value for `--metric` that finds a series again, in the whole output as line by line, and its reports.
-fn find_metric_source(series: &Series, collector: &Collector, text: &str) -> Option<(String, Whole)> {
+fn find_metric_source(
+    series: &CollectedSeries,
+    collector: &SeriesCollector,
+    text: &str,
+) -> Option<(String, OutputReports)> {
     let label = &series.key.label;
-    let mut chosen = Chosen::new(&series.key, Unit::Epoch);
+    let mut chosen = ChosenSeries::new(&series.key, SeriesUnit::Epoch);
     collector.describe(&mut chosen);
     let named = MetricSource::Json { field: Some(label.clone()) };
-    let wanted =
-        comparable_values(&ReportReader::new(named, 0).with_chosen(Some(chosen)).read_all(text).reports);
+    let wanted = comparable_values(
+        &ReportReader::new(named, 0).with_chosen_series(Some(chosen)).read_all(text).reports,
+    );
     sources(series).into_iter().find_map(|source| {
         let parsed = MetricSource::parse(&source).ok()?;
         let whole = ReportReader::new(parsed.clone(), 0).read_all(text);
@@ -121,12 +126,12 @@ fn comparable_values(reports: &[Report]) -> Vec<(u64, Option<u64>)> {
 }
 
 /// Values of `--metric` that may name the series, the simplest first.
-fn sources(series: &Series) -> Vec<String> {
+fn sources(series: &CollectedSeries) -> Vec<String> {
     let label = &series.key.label;
     let is_name = matches!(MetricSource::parse(label), Ok(MetricSource::Json { .. }));
     let template = of_line(&series.example, label);
     let mut sources = if is_name { vec![label.clone()] } else { Vec::new() };
-    if MetricPattern::template(&template).is_ok() {
+    if MetricPattern::from_template(&template).is_ok() {
         sources.push(template);
     }
     sources.extend(super::template::whole_line_template(&series.example, label));
@@ -137,8 +142,8 @@ fn sources(series: &Series) -> Vec<String> {
 type SeriesRank = (bool, bool, u8, bool, u8, bool, (bool, bool, bool, bool));
 
 /// The rank of a series: best is repeated, held out, a score rather than a loss, the most telling by itself, one value per epoch.
-fn series_rank(series: &Series, most: u64, is_of_training: bool) -> SeriesRank {
-    let Series { key, count, varies, .. } = series;
+fn series_rank(series: &CollectedSeries, most: u64, is_of_training: bool) -> SeriesRank {
+    let CollectedSeries { key, count, varies, .. } = series;
     let is_whole = (!series.is_many(), !key.is_batched, key.group.is_empty(), key.nth == 0);
     let is_score = direction_of(&key.label) == Some(Direction::Maximize);
     let held_out = match key.stage {
@@ -162,7 +167,7 @@ fn series_rank(series: &Series, most: u64, is_of_training: bool) -> SeriesRank {
 
 #[cfg(test)]
 mod tests {
-    use super::guess;
+    use super::guess_metric;
 
     #[test]
     fn the_held_out_score_is_found() {
@@ -203,13 +208,13 @@ mod tests {
             ),
         ];
         for (lines, expected) in cases {
-            let found = guess(&lines.join("\n")).unwrap_or_else(|| panic!("{lines:?}"));
+            let found = guess_metric(&lines.join("\n")).unwrap_or_else(|| panic!("{lines:?}"));
             assert_eq!(found.source, expected, "{lines:?}");
         }
         let boosting: String =
             (1..=6).map(|round| format!("[{round}]\tvalid_0's l2: {}\n", 2.0 / f64::from(round))).collect();
         let boosting = format!("[LightGBM] [Info] Start training from score -0.035752\n{boosting}");
-        assert_eq!(guess(&boosting).expect("the loss").name, "valid_0's l2");
-        assert!(guess("hello 3").is_none() && guess("epoch 3").is_none());
+        assert_eq!(guess_metric(&boosting).expect("the loss").name, "valid_0's l2");
+        assert!(guess_metric("hello 3").is_none() && guess_metric("epoch 3").is_none());
     }
 }

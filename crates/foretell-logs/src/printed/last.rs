@@ -1,8 +1,8 @@
 //! The value that a training prints last, behind its reports: its result.
 
-use super::line::{Field, Line, parse};
-use super::number::Notation;
-use super::text::plain;
+use super::line::{LabeledNumber, ParsedLine, parse};
+use super::number::DecimalNotation;
+use super::text::to_plain_line;
 
 /// The result in the last of these `lines`: the one number that is called the best, or the only number there is.
 ///
@@ -14,18 +14,18 @@ use super::text::plain;
 /// assert_eq!(final_value(&["epoch 2 acc 0.93 best 0.93", "epoch 3 acc 0.91 best 0.93"]), None);
 /// ```
 pub fn final_value(lines: &[impl AsRef<str>]) -> Option<f64> {
-    let read = |line: &str| parse(&plain(line.as_bytes()).text);
+    let read = |line: &str| parse(&to_plain_line(line.as_bytes()).text);
     let mut lines = lines.iter().map(AsRef::as_ref).filter(|line| !line.trim().is_empty());
     let last = read(lines.next_back()?);
     let repeats = lines.any(|line| {
         let line = read(line);
         line.shape() == last.shape() && line.place.is_named() == last.place.is_named()
     });
-    let value = result_field(&last)?.reading.value(Notation::Point);
+    let value = result_field(&last)?.reading.value(DecimalNotation::Point);
     (value.is_finite() && !repeats).then_some(value)
 }
 
-fn result_field(line: &Line) -> Option<&Field> {
+fn result_field(line: &ParsedLine) -> Option<&LabeledNumber> {
     let mut best = line.fields.iter().filter(|field| field.is_past);
     match (best.next(), best.next(), line.fields.as_slice()) {
         (Some(best), None, _) => Some(best),

@@ -1,8 +1,8 @@
 //! The content of one line of text: counters, and numbers with their labels.
 
-use super::number::{Kind, Notation, PrintedNumber, Token, tokens};
+use super::number::{DecimalNotation, NumberToken, PrintedNumber, TokenKind, tokens};
 use super::text::pattern;
-use super::words::{self, Counter, Stage, counter, is_past, is_past_line, stage};
+use super::words::{self, CounterUnit, Stage, counter, is_past, is_past_line, stage};
 use foretell::direction_of;
 use regex::Regex;
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ static EXCEPTION_MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The place of a line in a training, as far as the line names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct LinePosition {
     pub(crate) epoch: Option<f64>,
     /// The number of epochs, from `Epoch 3/12`.
     pub(crate) epochs: Option<f64>,
@@ -49,7 +49,7 @@ pub(crate) struct Place {
     pub(crate) is_unsure: bool,
 }
 
-impl Place {
+impl LinePosition {
     /// Whether it names an epoch, a step or a batch.
     pub(crate) fn is_named(&self) -> bool {
         self.epoch.is_some() || self.step.is_some() || self.batch.is_some()
@@ -58,7 +58,7 @@ impl Place {
 
 /// A number with a label.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Field {
+pub(crate) struct LabeledNumber {
     pub(crate) label: String,
     pub(crate) stage: Stage,
     /// Whether it is no current value: the best so far, a target.
@@ -70,7 +70,7 @@ pub(crate) struct Field {
     pub(crate) nth: u8,
 }
 
-impl Field {
+impl LabeledNumber {
     /// The last word of its label.
     pub(crate) fn name(&self) -> &str {
         let label = self.label.split([' ', '\'', '"']).rfind(|word| !word.is_empty());
@@ -80,16 +80,16 @@ impl Field {
 
 /// A line's counters and fields.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Line {
-    pub(crate) place: Place,
-    pub(crate) fields: Vec<Field>,
+pub(crate) struct ParsedLine {
+    pub(crate) place: LinePosition,
+    pub(crate) fields: Vec<LabeledNumber>,
     /// The numbers that show points, or commas, before their decimals.
     pub(crate) notations: [u32; 2],
     /// The number of a training among several: `Fold 2/5`.
     pub(crate) training: Option<f64>,
 }
 
-impl Line {
+impl ParsedLine {
     /// A hash of the labels without digits, equal for lines of one form.
     pub(crate) fn shape(&self) -> u64 {
         let mut shape = DefaultHasher::new();
@@ -106,7 +106,7 @@ impl Line {
 /// Reads a line from left to right.
 struct LineParser<'a> {
     text: &'a str,
-    line: Line,
+    line: ParsedLine,
     /// The stage that a word of its own named last.
     stage: Option<Stage>,
     group: String,
@@ -129,14 +129,14 @@ struct LineParser<'a> {
 const MIN_LONG_LINE_FIELDS: usize = 64;
 
 /// The counters and fields of `text`.
-pub(crate) fn parse(text: &str) -> Line {
+pub(crate) fn parse(text: &str) -> ParsedLine {
     // numbers of settings and of error messages must not become values: `config: lr=0.1`, `KeyError: 3`
     if words::is_settings_line(text) || (text.contains(':') && EXCEPTION_MESSAGE.is_match(text)) {
-        return Line::default();
+        return ParsedLine::default();
     }
     let mut parser = LineParser {
         text,
-        line: Line::default(),
+        line: ParsedLine::default(),
         stage: None,
         group: words::groups(text) + &words::item(text),
         since: 0,
@@ -169,7 +169,7 @@ pub(crate) fn parse(text: &str) -> Line {
     parser.line
 }
 
-fn stage_in_label(field: &Field) -> Option<Stage> {
+fn stage_in_label(field: &LabeledNumber) -> Option<Stage> {
     stage(&field.label)
 }
 
@@ -191,13 +191,13 @@ impl LineParser<'_> {
         let Some(found) = EPOCH_AND_BATCH.captures(self.text) else { return };
         let number = |group: usize| found.get(group).and_then(|number| number.as_str().parse().ok());
         let (epoch, epochs, batch, batches) = (number(1), number(2), number(3), number(4));
-        self.line.place = Place { epoch, epochs, batch, batches, ..Place::default() };
+        self.line.place = LinePosition { epoch, epochs, batch, batches, ..LinePosition::default() };
         let end = found.get(5).map_or(0, |next| next.start());
         (self.since, self.boundary) = (end, end);
     }
 
-    fn take(&mut self, token: Token) {
-        let Kind::Number { reading, of, percent } = token.kind else {
+    fn take(&mut self, token: NumberToken) {
+        let TokenKind::Number { reading, of, percent } = token.kind else {
             (self.boundary, self.name_end) = (token.end, None);
             return;
         };
@@ -229,7 +229,7 @@ impl LineParser<'_> {
         }
         self.is_past_line |= is_past_line(context);
         let was_epoch = std::mem::take(&mut self.after_epoch);
-        let value = reading.value(Notation::Point);
+        let value = reading.value(DecimalNotation::Point);
         // Epoch -3-
         let value = if counter(label).is_some() { value.abs() } else { value };
         let is_count = value >= 0.0 && !percent && value < 1e15;
@@ -245,7 +245,7 @@ impl LineParser<'_> {
         let end = token.end;
         let is_amount = words::is_measured(label) && of.is_none() && stage(label).is_some();
         if !is_taken && has_label {
-            let reading = of.filter(|&of| of >= value.abs()).map_or(reading, |of| reading.scaled(1.0 / of));
+            let reading = of.filter(|&of| of >= value.abs()).map_or(reading, |of| reading.scale_by(1.0 / of));
             self.add_field(label, context, reading);
             if let Some((stage, length)) = stage_in_brackets(&self.text[end..]) {
                 self.line.fields.iter_mut().next_back().into_iter().for_each(|field| field.stage = stage);
@@ -294,25 +294,25 @@ impl LineParser<'_> {
             // behind a value of the past, the epoch is that of the best model, and must not move the place of the line
             if is_late
                 || is_past(&words::strip_best_marks(between))
-                || (named.counter != Counter::Epoch && !is_whole)
+                || (named.counter != CounterUnit::Epoch && !is_whole)
             {
                 return true;
             }
             let is_held_out = || matches!(stage(label), Some(Stage::Validation | Stage::Test));
             match named.counter {
                 // Iter(val) [100/100]
-                Counter::Step if of.is_some() && label.contains('(') && is_held_out() => {
+                CounterUnit::Step if of.is_some() && label.contains('(') && is_held_out() => {
                     (place.batch, place.batches) = (Some(value), of);
                 }
-                Counter::Epoch if place.epoch.is_none() && (!named.is_plural || of.is_some()) => {
+                CounterUnit::Epoch if place.epoch.is_none() && (!named.is_plural || of.is_some()) => {
                     (place.epoch, place.epochs, self.after_epoch) = (Some(value), of, true);
                 }
-                Counter::Step if place.step.is_none() => {
+                CounterUnit::Step if place.step.is_none() => {
                     (place.step, place.is_unsure) = (Some(value), named.is_plural && of.is_none());
                     place.batches = place.batches.or(of);
                 }
-                Counter::Batch => (place.batch, place.batches) = (Some(value), of),
-                Counter::Epoch | Counter::Step => {}
+                CounterUnit::Batch => (place.batch, place.batches) = (Some(value), of),
+                CounterUnit::Epoch | CounterUnit::Step => {}
             }
             return true;
         }
@@ -342,7 +342,13 @@ impl LineParser<'_> {
     }
 
     /// Takes a number without a label that is a counter: `[12]`, `3/10`, `5th epoch`.
-    fn take_bare_counter(&mut self, token: Token, value: f64, of: Option<f64>, was_epoch: bool) -> bool {
+    fn take_bare_counter(
+        &mut self,
+        token: NumberToken,
+        value: f64,
+        of: Option<f64>,
+        was_epoch: bool,
+    ) -> bool {
         let (before, after) = (&self.text[..token.start], &self.text[token.end..]);
         let is_whole = value.fract() == 0.0;
         let place = &mut self.line.place;
@@ -368,8 +374,9 @@ impl LineParser<'_> {
     fn count_same_label(&mut self, label: &str, stage: Stage, is_past: bool) -> u8 {
         let fields = &self.line.fields;
         if fields.len() < MIN_LONG_LINE_FIELDS {
-            let same =
-                |field: &&Field| field.label == label && field.stage == stage && field.is_past == is_past;
+            let same = |field: &&LabeledNumber| {
+                field.label == label && field.stage == stage && field.is_past == is_past
+            };
             return fields.iter().filter(same).count().min(255) as u8;
         }
         if self.counted.is_empty() {
@@ -387,7 +394,7 @@ impl LineParser<'_> {
 
     fn add_field(&mut self, label: &str, context: &str, reading: PrintedNumber) {
         if let Some(notation) = reading.evidence() {
-            self.line.notations[usize::from(notation == Notation::Comma)] += 1;
+            self.line.notations[usize::from(notation == DecimalNotation::Comma)] += 1;
         }
         let context = if self.since > 0 { without_unit(context) } else { context };
         let clause = context.rsplit(['.', '!']).next().unwrap_or_default();
@@ -399,12 +406,12 @@ impl LineParser<'_> {
         let stage = stage(label).or(self.stage).unwrap_or_default();
         let nth = self.count_same_label(label, stage, is_past);
         let (label, group) = (label.to_owned(), self.group.trim().to_owned());
-        self.line.fields.push(Field { label, stage, is_past, group, reading, nth });
+        self.line.fields.push(LabeledNumber { label, stage, is_past, group, reading, nth });
     }
 }
 
 /// Whether a number counts the value behind it, which is the label's: `Prec@1  05 87.9`.
-fn is_count_before_value(token: Token, text: &str) -> bool {
+fn is_count_before_value(token: NumberToken, text: &str) -> bool {
     text[token.start..token.end].bytes().all(|byte| byte.is_ascii_digit())
         && DECIMAL_AFTER_COUNT.is_match(&text[token.end..])
 }
@@ -414,7 +421,8 @@ fn standalone_stage(context: &str, label: &str) -> Option<Stage> {
     let alone = |text: &str| {
         let words = text.split(|c: char| !c.is_alphanumeric() && !"_/-.'@".contains(c));
         // Held-out: loss 0.5
-        let is_alone = |word: &&str| !word.contains(['_', '/', '-', '.']) || words::staged(word).0.is_empty();
+        let is_alone =
+            |word: &&str| !word.contains(['_', '/', '-', '.']) || words::split_stage(word).0.is_empty();
         words.filter(is_alone).filter_map(stage).next_back()
     };
     let begin = context.len() - label.len().min(context.len());
@@ -462,18 +470,18 @@ fn is_epoch_behind(after: &str, before: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Stage, parse};
-    use crate::printed::number::Notation;
+    use crate::printed::number::DecimalNotation;
 
     /// A line, its epoch, step and batch, and its fields.
     type Case<'a> = (&'a str, [Option<f64>; 3], &'a [(&'a str, f64)]);
 
     fn check(cases: &[Case<'_>]) {
         for (text, place, fields) in cases {
-            let line = parse(&crate::printed::plain(text.as_bytes()).text);
+            let line = parse(&crate::printed::to_plain_line(text.as_bytes()).text);
             let found: Vec<_> = line
                 .fields
                 .iter()
-                .map(|field| (field.label.as_str(), field.reading.value(Notation::Point)))
+                .map(|field| (field.label.as_str(), field.reading.value(DecimalNotation::Point)))
                 .collect();
             let counters = [line.place.epoch, line.place.step, line.place.batch];
             assert_eq!((&counters, &found[..]), (place, *fields), "{text}");

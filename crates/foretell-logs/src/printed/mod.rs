@@ -40,16 +40,16 @@ mod traceback;
 mod words;
 
 pub use first::{
-    FirstTrial, Length, LengthOrigin, Metric, MetricDoubt, PrintedSeries, Role, Trainings, is_rival,
-    settle_first,
+    DataRole, FirstTrial, LengthOrigin, MetricChoice, MetricDoubt, PrintedSeries, TrainingLength,
+    TrainingSequence, is_rival, settle_first_trial,
 };
-pub use guess::{Guess, guess};
+pub use guess::{MetricGuess, guess_metric};
 pub use last::final_value;
 pub use pattern::{MetricPattern, PatternError};
-pub use protocol::{FOLD_FIELD, MetricSource, name_in};
-pub use reader::{Read, ReportReader, Seen, StepUnit, Whole};
+pub use protocol::{FOLD_FIELD, MetricSource, metric_name_in};
+pub use reader::{MetricCandidates, OutputReports, ReportReader, ReportResult, StepUnit};
 pub use report::{Report, ReportProblem};
-pub use series::Chosen;
-pub use text::{Plain, plain};
-pub use words::is_counter;
-pub(crate) use words::{Stage, stage, staged};
+pub use series::ChosenSeries;
+pub use text::{PlainLine, to_plain_line};
+pub use words::ends_with_counter;
+pub(crate) use words::{Stage, split_stage, stage};

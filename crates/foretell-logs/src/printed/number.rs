@@ -14,7 +14,7 @@ pub(crate) struct PrintedNumber {
 
 /// How a log writes its decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Notation {
+pub(crate) enum DecimalNotation {
     Point,
     Comma,
 }
@@ -26,16 +26,16 @@ impl PrintedNumber {
     }
 
     /// The number times `factor`.
-    pub(crate) fn scaled(self, factor: f64) -> Self {
+    pub(crate) fn scale_by(self, factor: f64) -> Self {
         let scaled = |value: f64| value * factor;
         Self { point: self.point.map(scaled), comma: self.comma.map(scaled) }
     }
 
     /// The notation, as far as the number alone shows it.
-    pub(crate) fn evidence(self) -> Option<Notation> {
+    pub(crate) fn evidence(self) -> Option<DecimalNotation> {
         match (self.point, self.comma) {
-            (Some(_), None) => Some(Notation::Point),
-            (None, Some(_)) => Some(Notation::Comma),
+            (Some(_), None) => Some(DecimalNotation::Point),
+            (None, Some(_)) => Some(DecimalNotation::Comma),
             _ => None,
         }
     }
@@ -46,10 +46,10 @@ impl PrintedNumber {
     }
 
     /// The number in a `notation`, or by the only way that there is.
-    pub(crate) fn value(self, notation: Notation) -> f64 {
+    pub(crate) fn value(self, notation: DecimalNotation) -> f64 {
         let (first, second) = match notation {
-            Notation::Point => (self.point, self.comma),
-            Notation::Comma => (self.comma, self.point),
+            DecimalNotation::Point => (self.point, self.comma),
+            DecimalNotation::Comma => (self.comma, self.point),
         };
         first.or(second).unwrap_or(f64::NAN)
     }
@@ -57,7 +57,7 @@ impl PrintedNumber {
 
 /// The kind of a stretch of text.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// A number. `of` is the second one in `3/10` and `3 of 10`.
     Number { reading: PrintedNumber, of: Option<f64>, percent: bool },
     /// A date, a time, a version, a size: no metric, and no part of a name.
@@ -66,10 +66,10 @@ pub(crate) enum Kind {
 
 /// A stretch of text with digits in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Token {
+pub(crate) struct NumberToken {
     pub(crate) start: usize,
     pub(crate) end: usize,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
 }
 
 /// A pattern that is part of the program.
@@ -136,7 +136,7 @@ pub(crate) fn reading_at(bytes: &[u8], at: usize) -> Option<PrintedNumber> {
 }
 
 /// The numbers in `text`, and parts that only look like one, from left to right.
-pub(crate) fn tokens(text: &str) -> Vec<Token> {
+pub(crate) fn tokens(text: &str) -> Vec<NumberToken> {
     let bytes = text.as_bytes();
     let (mut found, mut start) = (Vec::new(), 0);
     while start < bytes.len() {
@@ -151,7 +151,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
         };
         start += match token {
             Some((length, kind)) => {
-                found.push(Token { start, end: start + length, kind });
+                found.push(NumberToken { start, end: start + length, kind });
                 length
             }
             None if rest[0] == b'@' => AT_SIGN_NAME
@@ -189,30 +189,30 @@ fn may_start_number(bytes: &[u8], at: usize) -> bool {
 }
 
 /// The token at the beginning of `rest`, and its length.
-fn token(rest: &[u8]) -> Option<(usize, Kind)> {
+fn token(rest: &[u8]) -> Option<(usize, TokenKind)> {
     if !begins_number(rest) {
         let (length, reading) = parse_number_word(rest)?;
-        return Some((length, Kind::Number { reading, of: None, percent: false }));
+        return Some((length, TokenKind::Number { reading, of: None, percent: false }));
     }
     let sign = usize::from(matches!(rest[0], b'+' | b'-'));
     if let Some(length) = non_number_length(&rest[sign..]) {
-        return Some((sign + length, Kind::Other));
+        return Some((sign + length, TokenKind::Other));
     }
     let (length, reading) = number(rest);
     // the suffix begins with one of these, behind blanks
     if !matches!(rest[length..].trim_ascii_start(), [b'k' | b'K' | b'M' | b'%' | b'/' | b'o', ..])
         && !rest.get(length).is_some_and(u8::is_ascii_alphabetic)
     {
-        return Some((length, Kind::Number { reading, of: None, percent: false }));
+        return Some((length, TokenKind::Number { reading, of: None, percent: false }));
     }
     let suffix = NUMBER_SUFFIX.captures(&rest[length..])?;
     let scale = suffix.get(1).map_or(1.0, |letter| if letter.as_bytes() == b"M" { 1e6 } else { 1e3 });
-    let reading = if scale > 1.0 { reading.scaled(scale) } else { reading };
+    let reading = if scale > 1.0 { reading.scale_by(scale) } else { reading };
     let of = suffix.get(3).and_then(|of| parse_digits(of.as_bytes(), b','));
     let last = if of.is_some() { 3 } else { 1 };
     let end = length + suffix.get(2).or(suffix.get(last)).map_or(0, |part| part.end());
     let unit = UNIT_END.captures(&rest[end..]).map_or(0, |unit| unit[1].len());
-    Some((end + unit, Kind::Number { reading, of, percent: suffix.get(2).is_some() }))
+    Some((end + unit, TokenKind::Number { reading, of, percent: suffix.get(2).is_some() }))
 }
 
 /// `nan`, `inf`, `null` or `None` as a word of its own.
@@ -303,12 +303,12 @@ fn parse_digits(text: &[u8], thousands: u8) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Notation, tokens};
+    use super::{DecimalNotation, TokenKind, tokens};
 
     fn numbers(text: &str) -> Vec<f64> {
-        let number = |token: super::Token| match token.kind {
-            Kind::Number { reading, .. } => Some(reading.value(Notation::Point)),
-            Kind::Other => None,
+        let number = |token: super::NumberToken| match token.kind {
+            TokenKind::Number { reading, .. } => Some(reading.value(DecimalNotation::Point)),
+            TokenKind::Other => None,
         };
         tokens(text).into_iter().filter_map(number).collect()
     }
@@ -357,20 +357,20 @@ mod tests {
     #[test]
     fn a_number_tells_how_it_writes_its_decimals_if_it_can() {
         let cases = [
-            ("1,6331", Some(Notation::Comma)),
-            ("0,532", Some(Notation::Comma)),
-            ("12.106,5", Some(Notation::Comma)),
-            ("1,234.5", Some(Notation::Point)),
-            ("0.532", Some(Notation::Point)),
-            ("1,234,567", Some(Notation::Point)),
+            ("1,6331", Some(DecimalNotation::Comma)),
+            ("0,532", Some(DecimalNotation::Comma)),
+            ("12.106,5", Some(DecimalNotation::Comma)),
+            ("1,234.5", Some(DecimalNotation::Point)),
+            ("0.532", Some(DecimalNotation::Point)),
+            ("1,234,567", Some(DecimalNotation::Point)),
             ("1,234", None),
             ("1.234", None),
-            ("1.234e-01", Some(Notation::Point)),
-            ("1,234e-01", Some(Notation::Comma)),
+            ("1.234e-01", Some(DecimalNotation::Point)),
+            ("1,234e-01", Some(DecimalNotation::Comma)),
             ("12", None),
         ];
         for (text, expected) in cases {
-            let Kind::Number { reading, .. } = tokens(text)[0].kind else { panic!("{text}") };
+            let TokenKind::Number { reading, .. } = tokens(text)[0].kind else { panic!("{text}") };
             assert_eq!(reading.evidence(), expected, "{text}");
         }
     }

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::line::Field;
-use super::number::Notation;
+use super::line::LabeledNumber;
+use super::number::DecimalNotation;
 use super::report::Report;
 
 /// Takes such values from lines without a report, and puts them into the next report.
 ///
 /// The report of the last epoch waits for those that are missing, until the trial has ended: it is the last that can carry them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Once {
+pub(crate) struct OneTimeValues {
     /// The names that are waited for.
     missing: BTreeSet<String>,
     /// Values that no report has carried yet.
@@ -21,7 +21,7 @@ pub(crate) struct Once {
     from_zero: bool,
 }
 
-impl Once {
+impl OneTimeValues {
     /// Values of these `names`.
     pub(crate) fn new(names: &[String]) -> Self {
         Self { missing: names.iter().cloned().collect(), ..Self::default() }
@@ -38,9 +38,9 @@ impl Once {
     }
 
     /// Reads a line without a report. Returns the report that waited, if the line has the last missing value.
-    pub(crate) fn see(&mut self, fields: &[Field]) -> Option<Report> {
+    pub(crate) fn see(&mut self, fields: &[LabeledNumber]) -> Option<Report> {
         for field in fields.iter().filter(|field| !field.is_past) {
-            let value = field.reading.value(Notation::Point);
+            let value = field.reading.value(DecimalNotation::Point);
             if value.is_finite() && self.missing.remove(field.name()) {
                 self.found.insert(field.name().to_owned(), value);
             }

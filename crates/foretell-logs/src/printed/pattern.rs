@@ -71,7 +71,7 @@ pub struct MetricPattern {
 
 /// One match: the step, if the pattern finds it, and the number.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct PatternMatch {
     pub(crate) step: Option<u64>,
     pub(crate) reading: PrintedNumber,
 }
@@ -111,7 +111,7 @@ impl MetricPattern {
     ///
     /// # Errors
     /// [`PatternError::Groups`] unless there is one `{value}`.
-    pub fn template(text: &str) -> Result<Self, PatternError> {
+    pub fn from_template(text: &str) -> Result<Self, PatternError> {
         let expression = expression(text);
         Self::new(&expression).map_err(|error| match error {
             PatternError::Groups { found, .. } => PatternError::Groups { pattern: text.to_owned(), found },
@@ -139,7 +139,7 @@ impl MetricPattern {
     pub(crate) fn heading(&self, line: &[u8]) -> Option<f64> {
         let found = self.heading.as_ref()?.captures(line)?;
         let number = found.get(1).filter(is_filled)?;
-        Some(reading_at(line, number.start())?.value(super::number::Notation::Point))
+        Some(reading_at(line, number.start())?.value(super::number::DecimalNotation::Point))
     }
 
     /// The pattern's text.
@@ -148,7 +148,7 @@ impl MetricPattern {
     }
 
     /// The value of each match in `line`; none when nothing matches.
-    pub(crate) fn find(&self, line: &[u8]) -> Vec<Result<Found, ReportProblem>> {
+    pub(crate) fn find(&self, line: &[u8]) -> Vec<Result<PatternMatch, ReportProblem>> {
         let all = |regex: &Regex| -> Vec<_> {
             regex.captures_iter(line).filter_map(|captures| self.read_captures(&captures, line)).collect()
         };
@@ -156,18 +156,22 @@ impl MetricPattern {
         if found.is_empty() { self.not_finite.as_ref().map(all).unwrap_or_default() } else { found }
     }
 
-    fn read_captures(&self, captures: &Captures<'_>, line: &[u8]) -> Option<Result<Found, ReportProblem>> {
+    fn read_captures(
+        &self,
+        captures: &Captures<'_>,
+        line: &[u8],
+    ) -> Option<Result<PatternMatch, ReportProblem>> {
         let value = captures.get(self.value).filter(is_filled)?;
         let before = String::from_utf8_lossy(&line[..value.start()]);
         let (label, _) = words::label(&before);
-        let is_epoch = words::counter(label).is_some_and(|named| named.counter == words::Counter::Epoch)
+        let is_epoch = words::counter(label).is_some_and(|named| named.counter == words::CounterUnit::Epoch)
             && before.trim_end().ends_with(label);
         if captures.name(STEP_GROUP).is_none() && is_epoch {
             let found = format!("{label} {}", String::from_utf8_lossy(value.as_bytes()));
             return Some(Err(ReportProblem::Epoch { found }));
         }
         let step = captures.name(STEP_GROUP).filter(is_filled).map(|step| read_step(&step)).transpose();
-        Some(step.and_then(|step| Ok(Found { step, reading: read_value(&value, line)? })))
+        Some(step.and_then(|step| Ok(PatternMatch { step, reading: read_value(&value, line)? })))
     }
 }
 
@@ -228,8 +232,8 @@ fn is_filled(found: &Match<'_>) -> bool {
 
 fn read_step(found: &Match<'_>) -> Result<u64, ReportProblem> {
     let text = String::from_utf8_lossy(found.as_bytes());
-    let number =
-        reading_at(text.trim().as_bytes(), 0).map(|reading| reading.value(super::number::Notation::Point));
+    let number = reading_at(text.trim().as_bytes(), 0)
+        .map(|reading| reading.value(super::number::DecimalNotation::Point));
     number.and_then(whole_step).ok_or_else(|| ReportProblem::Step { found: text.into_owned() })
 }
 
@@ -243,12 +247,12 @@ fn read_value(found: &Match<'_>, line: &[u8]) -> Result<PrintedNumber, ReportPro
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, MetricPattern};
-    use crate::printed::number::Notation;
+    use super::{MetricPattern, PatternMatch};
+    use crate::printed::number::DecimalNotation;
 
     fn found(pattern: &str, line: &str) -> Vec<Result<(Option<u64>, f64), String>> {
         let matches = MetricPattern::new(pattern).expect("a good pattern").find(line.as_bytes());
-        let plain = |found: Found| (found.step, found.reading.value(Notation::Point));
+        let plain = |found: PatternMatch| (found.step, found.reading.value(DecimalNotation::Point));
         matches.into_iter().map(|result| result.map(plain).map_err(|problem| problem.to_string())).collect()
     }
 

@@ -53,7 +53,7 @@ impl MetricSource {
             return Err(PatternError::Brace { pattern: text.to_owned() });
         }
         if text.contains("{value}") {
-            return MetricPattern::template(text).map(|pattern| Self::Pattern(Box::new(pattern)));
+            return MetricPattern::from_template(text).map(|pattern| Self::Pattern(Box::new(pattern)));
         }
         let is_name = |character: char| character.is_alphanumeric() || "_-./:@%# '".contains(character);
         let has_letter = text.chars().any(char::is_alphanumeric);
@@ -89,7 +89,7 @@ impl MetricSource {
 /// The metric's name in the value of `--metric`: a name is one itself. In a pattern it is the last word before the group of the value that is
 /// known for a metric's, or else the last one (`val_acc` in `(?P<step>\d+) +val_acc=([\d.]+)`), and in a template with the stage before it, so
 /// that `Train Loss` and `Val Loss` stay two metrics.
-pub fn name_in(metric: &str) -> String {
+pub fn metric_name_in(metric: &str) -> String {
     if matches!(MetricSource::parse(metric), Ok(MetricSource::Json { field: Some(_) })) {
         return metric.trim().to_owned();
     }
@@ -273,7 +273,7 @@ pub(crate) fn finite(value: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MetricSource, name_in};
+    use super::{MetricSource, metric_name_in};
 
     #[test]
     fn a_name_is_told_from_a_pattern() {
@@ -318,7 +318,7 @@ mod tests {
             ("", "metric"),
         ];
         for (pattern, expected) in cases {
-            assert_eq!(name_in(pattern), expected, "{pattern}");
+            assert_eq!(metric_name_in(pattern), expected, "{pattern}");
         }
     }
 }

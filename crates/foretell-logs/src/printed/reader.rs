@@ -1,13 +1,13 @@
 //! Reads a training's reports from its output: line by line while it runs, or all of it at once.
 
-use super::collector::{Collector, Wanted};
-use super::line::Field;
-use super::number::Notation;
-use super::once::Once;
+use super::collector::{MetricFilter, SeriesCollector};
+use super::line::LabeledNumber;
+use super::number::DecimalNotation;
+use super::once::OneTimeValues;
 use super::protocol::{MetricSource, read_json};
 use super::report::{Report, ReportProblem};
-use super::series::{Choice, Chosen, Entry, Name, Series, Unit};
-use super::settle::{ReportSettler, Settled, copies, is_late, notation, unit};
+use super::series::{ChosenSeries, CollectedSeries, MetricName, SeriesChoice, SeriesRecord, SeriesUnit};
+use super::settle::{ReportSettler, SettleEvent, copies, is_late, notation, unit};
 use super::traceback::TracebackTracker;
 use std::collections::BTreeMap;
 
@@ -28,11 +28,11 @@ const MIN_SPARSE_EPOCHS: u64 = 10;
 const TRAILING_VALUE_NOTE: &str = "the last epoch is followed by another value, for example that of a test or of the best model, which is left out";
 
 /// A report, or why a line that should be one cannot be used.
-pub type Read = Result<Report, ReportProblem>;
+pub type ReportResult = Result<Report, ReportProblem>;
 
 /// Printed values that could be the metric.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct MetricCandidates {
     /// Names with the first two numbers and the last one next to each.
     pub numbers: BTreeMap<String, Vec<f64>>,
     /// How many epochs, or steps, were named.
@@ -40,10 +40,10 @@ pub struct Seen {
     last_epoch: Option<f64>,
 }
 
-impl Seen {
-    fn take(&mut self, fields: &[Field], epoch: Option<f64>) {
+impl MetricCandidates {
+    fn take(&mut self, fields: &[LabeledNumber], epoch: Option<f64>) {
         for field in fields.iter().filter(|field| !field.is_past) {
-            let (name, value) = (field.name(), field.reading.value(Notation::Point));
+            let (name, value) = (field.name(), field.reading.value(DecimalNotation::Point));
             if value.is_finite()
                 && (self.numbers.len() < MAX_CANDIDATE_NAMES || self.numbers.contains_key(name))
             {
@@ -60,7 +60,7 @@ impl Seen {
     }
 
     /// The names, each with up to three of its numbers, for a message; empty if there are none.
-    pub fn text(&self) -> String {
+    pub fn format_for_message(&self) -> String {
         let series = self.numbers.iter().map(|(name, numbers)| {
             let numbers: Vec<String> = numbers.iter().map(f64::to_string).collect();
             match numbers.as_slice() {
@@ -74,7 +74,7 @@ impl Seen {
 
 /// The reports of a complete output.
 #[derive(Clone, Debug, Default)]
-pub struct Whole {
+pub struct OutputReports {
     /// The reports, by ascending steps.
     pub reports: Vec<Report>,
     /// Lines that should be reports and cannot be used.
@@ -82,13 +82,13 @@ pub struct Whole {
     /// Notes about them, one sentence each.
     pub notes: Vec<String>,
     /// The printed values, if there is no report.
-    pub seen: Seen,
+    pub seen: MetricCandidates,
     /// The number of epochs that the program announced: 8 for `Epoch 0/7` to `Epoch 7/7`.
     pub epochs: Option<u64>,
     /// What the steps of the reports count.
     pub unit: StepUnit,
     /// The series that is read, for the trials that follow; `None` for report lines and patterns.
-    pub chosen: Option<Chosen>,
+    pub chosen: Option<ChosenSeries>,
     /// Whether the steps go back, as in a resumed training. Here the later values count; a search keeps the ones that it has recorded.
     pub goes_back: bool,
     /// Each training in the output, in order: folds, stages and restarts. `reports` are those of the last one.
@@ -108,11 +108,11 @@ pub enum StepUnit {
 }
 
 impl StepUnit {
-    fn new(unit: Unit) -> Self {
+    fn new(unit: SeriesUnit) -> Self {
         match unit {
-            Unit::Epoch | Unit::Bar | Unit::Tick => Self::Epoch,
-            Unit::Step => Self::Step,
-            Unit::Count => Self::Report,
+            SeriesUnit::Epoch | SeriesUnit::Bar | SeriesUnit::Tick => Self::Epoch,
+            SeriesUnit::Step => Self::Step,
+            SeriesUnit::Count => Self::Report,
         }
     }
 }
@@ -131,19 +131,19 @@ pub struct ReportReader {
     whole: Option<u64>,
     /// Whether the trial writes report lines; then nothing else is a report.
     enveloped: bool,
-    collector: Collector,
+    collector: SeriesCollector,
     /// Records that may be the metric, until its series is chosen.
-    held: Vec<Entry>,
+    held: Vec<SeriesRecord>,
     /// The series of an earlier trial.
-    earlier: Option<Chosen>,
-    choice: Option<Choice>,
-    chosen: Option<Chosen>,
+    earlier: Option<ChosenSeries>,
+    choice: Option<SeriesChoice>,
+    chosen: Option<ChosenSeries>,
     settler: Option<ReportSettler>,
     /// How many trainings came before the present one, in the same output: folds, stages or repeats.
     training: u64,
-    seen: Option<Seen>,
+    seen: Option<MetricCandidates>,
     /// Values that the trial prints once, in lines without the metric.
-    once: Once,
+    once: OneTimeValues,
     notes: Vec<String>,
     goes_back: bool,
     has_news: bool,
@@ -154,9 +154,9 @@ impl ReportReader {
     /// A reader for a trial that resumes after step `resumed_at` (0 for one that starts from the beginning).
     pub fn new(source: MetricSource, resumed_at: u64) -> Self {
         let wanted = match &source {
-            MetricSource::Json { field: None } => Wanted::All,
-            MetricSource::Json { field: Some(name) } => Wanted::Name(Name::new(name)),
-            MetricSource::Pattern(pattern) => Wanted::Pattern(pattern.clone()),
+            MetricSource::Json { field: None } => MetricFilter::All,
+            MetricSource::Json { field: Some(name) } => MetricFilter::Name(MetricName::new(name)),
+            MetricSource::Pattern(pattern) => MetricFilter::Pattern(pattern.clone()),
         };
         Self {
             source,
@@ -165,15 +165,15 @@ impl ReportReader {
             from: resumed_at,
             whole: None,
             enveloped: false,
-            collector: Collector::new(wanted),
+            collector: SeriesCollector::new(wanted),
             held: Vec::new(),
             earlier: None,
             choice: None,
             chosen: None,
             settler: None,
             training: 0,
-            seen: Some(Seen::default()),
-            once: Once::default(),
+            seen: Some(MetricCandidates::default()),
+            once: OneTimeValues::default(),
             notes: Vec::new(),
             goes_back: false,
             has_news: false,
@@ -196,13 +196,13 @@ impl ReportReader {
 
     /// Reads the series that was `chosen` for an earlier trial, as far as there is one like it.
     #[must_use]
-    pub fn with_chosen(mut self, chosen: Option<Chosen>) -> Self {
-        chosen.iter().for_each(|chosen| self.follow(chosen));
+    pub fn with_chosen_series(mut self, chosen: Option<ChosenSeries>) -> Self {
+        chosen.iter().for_each(|chosen| self.follow_series(chosen));
         self
     }
 
     /// Reads the series that was `chosen` for another trial from here on, unless one is read already.
-    pub fn follow(&mut self, chosen: &Chosen) {
+    pub fn follow_series(&mut self, chosen: &ChosenSeries) {
         if self.earlier.is_none() {
             self.collector.expect(chosen);
             self.earlier = Some(chosen.clone());
@@ -213,23 +213,23 @@ impl ReportReader {
     /// for values that are missing until the output ends.
     #[must_use]
     pub fn with_one_time_values(self, names: &[String]) -> Self {
-        Self { once: Once::new(names), ..self }
+        Self { once: OneTimeValues::new(names), ..self }
     }
 
     /// The last step that was reported, or that it resumed from.
-    pub fn step(&self) -> u64 {
+    pub fn last_step(&self) -> u64 {
         self.step
     }
 
     /// Whether nothing that was read waits for later lines: another reader that resumes after this step would go on alike.
-    pub fn is_settled(&self) -> bool {
+    pub fn is_resumable(&self) -> bool {
         let is_read = self.enveloped || self.settler.as_ref().is_some_and(ReportSettler::is_settled);
         is_read && self.held.is_empty() && !self.collector.is_open() && !self.once.is_holding()
     }
 
     /// Reads the first line of a file whose later lines are read: the header of a table. A line with a value is left out, because it was
     /// reported.
-    pub fn take_header(&mut self, line: &[u8]) {
+    pub fn read_header(&mut self, line: &[u8]) {
         // on a copy, so that a line that turns out to be a report leaves no trace
         let mut tried = self.clone();
         let mut read = tried.read(line);
@@ -246,7 +246,7 @@ impl ReportReader {
     }
 
     /// The printed values, if the trial has not reported; otherwise `None`.
-    pub fn seen(&self) -> Option<&Seen> {
+    pub fn candidates(&self) -> Option<&MetricCandidates> {
         self.seen.as_ref().filter(|_| !self.has_candidate())
     }
 
@@ -256,7 +256,7 @@ impl ReportReader {
     }
 
     /// The series that is read, for the trials that follow; `None` while it is not chosen, and if a pattern defines it.
-    pub fn chosen(&self) -> Option<&Chosen> {
+    pub fn chosen_series(&self) -> Option<&ChosenSeries> {
         self.chosen.as_ref().filter(|_| matches!(self.source, MetricSource::Json { .. }))
     }
 
@@ -266,21 +266,21 @@ impl ReportReader {
     }
 
     /// Whether a value of the metric has come since this was asked last, be it certain or not.
-    pub fn take_news(&mut self) -> bool {
+    pub fn poll_new_value(&mut self) -> bool {
         std::mem::take(&mut self.has_news)
     }
 
     /// The reports that are certain once `line`, without its newline, is read.
-    pub fn read(&mut self, line: &[u8]) -> Vec<Read> {
+    pub fn read(&mut self, line: &[u8]) -> Vec<ReportResult> {
         self.read_line(line, false)
     }
 
     /// Reads a line that the next one is drawn over, as progress bars are.
-    pub fn read_transient(&mut self, line: &[u8]) -> Vec<Read> {
+    pub fn read_transient(&mut self, line: &[u8]) -> Vec<ReportResult> {
         self.read_line(line, true)
     }
 
-    fn read_line(&mut self, line: &[u8], is_transient: bool) -> Vec<Read> {
+    fn read_line(&mut self, line: &[u8], is_transient: bool) -> Vec<ReportResult> {
         let settled = match self.consume_line(line, is_transient) {
             Some(report) => {
                 report.iter().for_each(|report| self.note_step_decrease(report));
@@ -297,8 +297,8 @@ impl ReportReader {
     }
 
     /// Reads a line of a stream or of a whole output: returns the report of the trial protocol in it, or collects its records.
-    fn consume_line(&mut self, line: &[u8], is_transient: bool) -> Option<Read> {
-        let report = self.enveloped(line);
+    fn consume_line(&mut self, line: &[u8], is_transient: bool) -> Option<ReportResult> {
+        let report = self.parse_report_line(line);
         // a trial with report lines may print its metric for people, too, which must not count twice
         if self.enveloped {
             return report;
@@ -316,7 +316,7 @@ impl ReportReader {
     }
 
     /// The report in a line of the trial protocol.
-    fn enveloped(&mut self, line: &[u8]) -> Option<Read> {
+    fn parse_report_line(&mut self, line: &[u8]) -> Option<ReportResult> {
         const REPORT_MARK: &[u8] = b"\"foretell\"";
         let MetricSource::Json { field } = &self.source else { return None };
         if !line.contains(&b'{') || !line.windows(REPORT_MARK.len()).any(|part| part == REPORT_MARK) {
@@ -329,8 +329,8 @@ impl ReportReader {
     }
 
     /// Takes the records that the collector holds ready, and returns the reports that they make certain.
-    fn settle(&mut self) -> Vec<Read> {
-        let mut read: Vec<Read> = self.collector.problems.drain(..).map(Err).collect();
+    fn settle(&mut self) -> Vec<ReportResult> {
+        let mut read: Vec<ReportResult> = self.collector.problems.drain(..).map(Err).collect();
         let ready = std::mem::take(&mut self.collector.ready);
         if matches!(self.source, MetricSource::Json { field: None }) {
             return read;
@@ -349,7 +349,7 @@ impl ReportReader {
     }
 
     /// Adds to reports the values that the trial prints once, and keeps count of the steps.
-    fn pass(&mut self, read: Vec<Read>) -> Vec<Read> {
+    fn pass(&mut self, read: Vec<ReportResult>) -> Vec<ReportResult> {
         let mut passed = Vec::with_capacity(read.len());
         for read in read {
             match read {
@@ -366,7 +366,7 @@ impl ReportReader {
     }
 
     /// The series to read, and the records of it that are held.
-    fn best_choice(&self) -> Option<Choice> {
+    fn best_choice(&self) -> Option<SeriesChoice> {
         let series = &self.collector.series;
         if let Some(earlier) = &self.earlier {
             let fits = |least: u8| {
@@ -374,25 +374,27 @@ impl ReportReader {
             };
             if let Some(primary) = fits(2).next().or_else(|| fits(1).next()) {
                 let secondary = fits(1).filter(|&index| index != primary).collect();
-                return Some(Choice { primary, secondary, others: Vec::new() });
+                return Some(SeriesChoice { primary, secondary, others: Vec::new() });
             }
         }
         match &self.source {
-            MetricSource::Json { field: Some(name) } => Name::new(name).choose(series),
-            MetricSource::Pattern(_) => {
-                (!series.is_empty()).then(|| Choice { primary: 0, secondary: Vec::new(), others: Vec::new() })
-            }
+            MetricSource::Json { field: Some(name) } => MetricName::new(name).choose(series),
+            MetricSource::Pattern(_) => (!series.is_empty()).then(|| SeriesChoice {
+                primary: 0,
+                secondary: Vec::new(),
+                others: Vec::new(),
+            }),
             MetricSource::Json { field: None } => None,
         }
     }
 
     /// The series of an earlier trial, if `choice` is that one.
-    fn matching_earlier_series(&self, choice: &Choice) -> Option<&Chosen> {
+    fn matching_earlier_series(&self, choice: &SeriesChoice) -> Option<&ChosenSeries> {
         let key = &self.collector.series[choice.primary].key;
         self.earlier.as_ref().filter(|earlier| earlier.fit(key) > 0)
     }
 
-    fn records_of_series(&self, index: usize) -> Vec<&Entry> {
+    fn records_of_series(&self, index: usize) -> Vec<&SeriesRecord> {
         self.held.iter().filter(|record| record.series == index).collect()
     }
 
@@ -413,12 +415,12 @@ impl ReportReader {
         let is_alone = choice.others.is_empty();
         let series = &self.collector.series;
         if let MetricSource::Json { field: Some(name) } = &self.source
-            && Name::new(name).has_rival(series, &series[choice.primary])
+            && MetricName::new(name).has_rival(series, &series[choice.primary])
         {
             return false;
         }
         let is_pattern = matches!(self.source, MetricSource::Pattern(_));
-        let places = |of: fn(&Entry) -> Option<f64>| {
+        let places = |of: fn(&SeriesRecord) -> Option<f64>| {
             let mut places: Vec<u64> =
                 self.held.iter().filter_map(of).map(|place| place.ceil() as u64).collect();
             places.sort_unstable();
@@ -427,23 +429,23 @@ impl ReportReader {
         };
         let enough = 3;
         match unit(&records, self.from) {
-            Unit::Epoch => {
+            SeriesUnit::Epoch => {
                 // a pattern has one series, so that its first value with an epoch cannot be of another one
                 (is_pattern && first.is_own && first.place.batch.is_none())
                     || places(|record| record.place.epoch) >= enough
             }
-            Unit::Step => {
+            SeriesUnit::Step => {
                 let goes_back = records.windows(2).any(|pair| pair[0].place.step > pair[1].place.step);
-                let is_same = |record: &&Entry| record.reading == first.reading;
+                let is_same = |record: &&SeriesRecord| record.reading == first.reading;
                 // the numbers of ranks look like steps
                 let may_be_ranks = goes_back || records.iter().all(is_same);
                 places(|record| record.place.step) >= enough
                     && series[choice.primary].places >= 2
                     && !may_be_ranks
             }
-            Unit::Bar | Unit::Tick => places(|record| record.place.batch) >= 3,
+            SeriesUnit::Bar | SeriesUnit::Tick => places(|record| record.place.batch) >= 3,
             // a heading may come late, and a value may come from several ranks
-            Unit::Count => {
+            SeriesUnit::Count => {
                 // the first parts of an epoch may be those of the only one
                 if records.iter().any(|record| record.place.epoch.is_some_and(|epoch| epoch.fract() != 0.0)) {
                     return false;
@@ -457,7 +459,7 @@ impl ReportReader {
     }
 
     /// Chooses the series and settles the held records.
-    fn choose(&mut self) -> Vec<Read> {
+    fn choose(&mut self) -> Vec<ReportResult> {
         if let Err(problem) = self.select_series(true) {
             return vec![Err(problem)];
         }
@@ -472,13 +474,13 @@ impl ReportReader {
         let series = &self.collector.series[choice.primary];
         let earlier = self.matching_earlier_series(&choice).filter(|_| live);
         let unit = earlier.map_or_else(|| unit(&records, self.from), |earlier| earlier.unit);
-        let mut chosen = Chosen::new(&series.key, unit);
+        let mut chosen = ChosenSeries::new(&series.key, unit);
         match notation(&records, self.collector.notations) {
-            Ok(notation) => chosen.comma = notation == Notation::Comma,
+            Ok(notation) => chosen.comma = notation == DecimalNotation::Comma,
             Err(_) if earlier.is_some() => {}
             Err(problem) => return Err(problem),
         }
-        chosen.copies = if unit == Unit::Count { copies(&records, MIN_COUNTED_VALUES) } else { 1 };
+        chosen.copies = if unit == SeriesUnit::Count { copies(&records, MIN_COUNTED_VALUES) } else { 1 };
         chosen.late = earlier.map_or_else(|| is_late(&records), |earlier| earlier.late);
         chosen.single = !unit.is_bar_tick()
             && series.repeats == 0
@@ -491,9 +493,9 @@ impl ReportReader {
         }
         // where lines name their steps themselves, a line above them without one is no report: code, a setting
         let takes_first = records.iter().any(|record| record.place.is_named() && !record.is_placed);
-        let is_part = |record: &Entry| record.place.epoch.is_some_and(|epoch| epoch.fract() != 0.0);
+        let is_part = |record: &SeriesRecord| record.place.epoch.is_some_and(|epoch| epoch.fract() != 0.0);
         let is_only = || records.iter().all(|record| record.place.epochs == Some(1.0));
-        let is_within = unit == Unit::Count
+        let is_within = unit == SeriesUnit::Count
             && records.len() > 1
             && (records.iter().any(|record| is_part(record)) || is_only());
         self.notes.extend(self.choice_note(&choice));
@@ -522,11 +524,11 @@ impl ReportReader {
     }
 
     /// The note on a choice among several.
-    fn choice_note(&self, choice: &Choice) -> Option<String> {
+    fn choice_note(&self, choice: &SeriesChoice) -> Option<String> {
         let series = &self.collector.series;
         let MetricSource::Json { field: Some(name) } = &self.source else { return None };
         let read = &series[choice.primary];
-        let mut others: Vec<&Series> = choice.others.iter().map(|&other| &series[other]).collect();
+        let mut others: Vec<&CollectedSeries> = choice.others.iter().map(|&other| &series[other]).collect();
         others.retain(|other| other.title() != read.title());
         let mut titles: Vec<String> = others.iter().map(|other| other.title()).collect();
         titles.dedup();
@@ -541,7 +543,7 @@ impl ReportReader {
     }
 
     /// The results of one more record, if it is of the chosen series, or of one that differs in the form of its lines alone.
-    fn settled(&mut self, record: &Entry) -> Vec<Settled> {
+    fn settle_record(&mut self, record: &SeriesRecord) -> Vec<SettleEvent> {
         let (Some(settler), Some(choice), Some(chosen)) = (&mut self.settler, &self.choice, &self.chosen)
         else {
             return Vec::new();
@@ -556,17 +558,17 @@ impl ReportReader {
     }
 
     /// The reports that are certain by one more record.
-    fn take(&mut self, record: &Entry) -> Vec<Read> {
+    fn take(&mut self, record: &SeriesRecord) -> Vec<ReportResult> {
         let mut read = Vec::new();
-        for settled in self.settled(record) {
+        for settled in self.settle_record(record) {
             match settled {
-                Settled::Report(report) => read.push(Ok(Report { training: self.training, ..report })),
-                Settled::Back { restarts: true, .. } => self.training += 1,
-                Settled::Back { at, after, .. } => self.note(steps_back_note(at, after)),
-                Settled::Again { at } => self.note(format!(
+                SettleEvent::Report(report) => read.push(Ok(Report { training: self.training, ..report })),
+                SettleEvent::Back { restarts: true, .. } => self.training += 1,
+                SettleEvent::Back { at, after, .. } => self.note(steps_back_note(at, after)),
+                SettleEvent::Again { at } => self.note(format!(
                     "step {at} was reported again with another value, and only the first is kept. Set a template of the correct line, for example --metric 'val acc: {{value}}'"
                 )),
-                Settled::NotDoubled => self.note("values that seemed to be printed more than once now differ, so each one counts".to_owned()),
+                SettleEvent::NotDoubled => self.note("values that seemed to be printed more than once now differ, so each one counts".to_owned()),
             }
         }
         read
@@ -597,7 +599,7 @@ impl ReportReader {
     }
 
     /// The reports that were not certain before the end.
-    pub fn flush(&mut self) -> Vec<Read> {
+    pub fn flush(&mut self) -> Vec<ReportResult> {
         self.collector.finish();
         let mut read = self.settle();
         if self.settler.is_none() && !self.held.is_empty() {
@@ -622,7 +624,7 @@ impl ReportReader {
             return;
         };
         let series = &self.collector.series;
-        let again = Name::new(name).choose(series);
+        let again = MetricName::new(name).choose(series);
         let repeats = self.repeats(choice).filter(|_| !left_out);
         let late = again.as_ref().filter(|again| choice.others.is_empty() && again.primary == choice.primary);
         let late = late.and_then(|again| self.choice_note(again));
@@ -642,12 +644,12 @@ impl ReportReader {
     }
 
     /// The note if some epochs have a second value.
-    fn repeats(&self, choice: &Choice) -> Option<String> {
+    fn repeats(&self, choice: &SeriesChoice) -> Option<String> {
         let series = &self.collector.series[choice.primary];
         let few = series.repeats > 0 && !series.is_many() && !series.key.is_batched;
         if series.is_many()
             && !series.key.is_batched
-            && self.chosen.as_ref().is_some_and(|chosen| chosen.unit == Unit::Epoch)
+            && self.chosen.as_ref().is_some_and(|chosen| chosen.unit == SeriesUnit::Epoch)
         {
             return Some(
                 "most epochs contain several values, and the last one of each epoch counts".to_owned(),
@@ -668,8 +670,8 @@ impl ReportReader {
 
     /// Reads `text`, a complete recorded output, including carriage returns: of several trainings the last one, of a resumed one the
     /// later values.
-    pub fn read_all(mut self, text: &str) -> Whole {
-        let mut whole = Whole::default();
+    pub fn read_all(mut self, text: &str) -> OutputReports {
+        let mut whole = OutputReports::default();
         let mut runs: Vec<BTreeMap<u64, Report>> = vec![BTreeMap::new()];
         for (line, is_transient) in parts(text) {
             match self.consume_line(line.as_bytes(), is_transient) {
@@ -705,10 +707,10 @@ impl ReportReader {
         whole.reports = whole.trainings.last().cloned().unwrap_or_default();
         self.note_sparse_values(whole.reports.len());
         whole.goes_back = self.goes_back;
-        whole.chosen = self.chosen().cloned();
+        whole.chosen = self.chosen_series().cloned();
         whole.unit = self.chosen.as_ref().map_or(StepUnit::default(), |chosen| StepUnit::new(chosen.unit));
         whole.seen = self.seen.filter(|_| whole.reports.is_empty()).unwrap_or_default();
-        (whole.notes, whole.epochs) = (self.notes, self.collector.announced());
+        (whole.notes, whole.epochs) = (self.notes, self.collector.announced_epochs());
         whole
     }
 
@@ -721,14 +723,15 @@ impl ReportReader {
         self.held.append(&mut self.collector.ready);
         problems.extend(self.select_series(false).err());
         let held = std::mem::take(&mut self.held);
-        let mut settled: Vec<Settled> = held.iter().flat_map(|record| self.settled(record)).collect();
+        let mut settled: Vec<SettleEvent> =
+            held.iter().flat_map(|record| self.settle_record(record)).collect();
         let (last, left_out) = self.settler.as_mut().map(ReportSettler::end).unwrap_or_default();
-        settled.extend(last.map(Settled::Report));
+        settled.extend(last.map(SettleEvent::Report));
         for settled in settled {
             match (settled, runs.last_mut()) {
-                (Settled::Report(report), Some(run)) => drop(run.insert(report.step, report)),
-                (Settled::Back { restarts: true, .. }, _) => runs.push(BTreeMap::new()),
-                (Settled::Back { at, after, .. }, Some(run)) => {
+                (SettleEvent::Report(report), Some(run)) => drop(run.insert(report.step, report)),
+                (SettleEvent::Back { restarts: true, .. }, _) => runs.push(BTreeMap::new()),
+                (SettleEvent::Back { at, after, .. }, Some(run)) => {
                     run.retain(|&step, _| step < at);
                     self.goes_back = true;
                     self.notes.push(steps_back_note(at, after));

@@ -1,14 +1,14 @@
 //! Series: the numbers of a log that belong together, and which of them a metric's name means.
 
-use super::line::{Field, Place};
-use super::number::{Notation, PrintedNumber};
-use super::words::{Stage, is_past, staged, unfilled, words};
+use super::line::{LabeledNumber, LinePosition};
+use super::number::{DecimalNotation, PrintedNumber};
+use super::words::{Stage, is_past, split_stage, trim_fillers, words};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The properties that distinguish series.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct SeriesKey {
     pub(crate) label: String,
     pub(crate) stage: Stage,
     pub(crate) is_past: bool,
@@ -22,9 +22,9 @@ pub(crate) struct Key {
     pub(crate) shape: u64,
 }
 
-impl Key {
-    pub(crate) fn new(field: &Field, is_batched: bool, shape: u64) -> Self {
-        let Field { label, stage, is_past, group, nth, .. } = field.clone();
+impl SeriesKey {
+    pub(crate) fn new(field: &LabeledNumber, is_batched: bool, shape: u64) -> Self {
+        let LabeledNumber { label, stage, is_past, group, nth, .. } = field.clone();
         Self { label, stage, is_past, is_batched, group, nth, shape }
     }
 
@@ -42,9 +42,9 @@ impl Key {
 
 /// One number of a series.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct SeriesRecord {
     pub(crate) series: usize,
-    pub(crate) place: Place,
+    pub(crate) place: LinePosition,
     /// Whether its own line, block or row names the epoch.
     pub(crate) is_own: bool,
     /// Whether it names any place.
@@ -61,8 +61,8 @@ pub(crate) struct Entry {
 
 /// A series, as far as it is known.
 #[derive(Clone, Debug)]
-pub(crate) struct Series {
-    pub(crate) key: Key,
+pub(crate) struct CollectedSeries {
+    pub(crate) key: SeriesKey,
     /// How well its label matches the wanted name; 0 not at all.
     pub(crate) fit: u8,
     pub(crate) count: u64,
@@ -87,8 +87,8 @@ const MAX_FIRST_VALUES: usize = 3;
 /// How much of a line is kept as an example.
 const MAX_EXAMPLE_LENGTH: usize = 300;
 
-impl Series {
-    pub(crate) fn new(key: Key, fit: u8, example: &str) -> Self {
+impl CollectedSeries {
+    pub(crate) fn new(key: SeriesKey, fit: u8, example: &str) -> Self {
         let example = example.chars().take(MAX_EXAMPLE_LENGTH).collect();
         Self {
             key,
@@ -104,14 +104,14 @@ impl Series {
         }
     }
 
-    pub(crate) fn take(&mut self, place: &Place, reading: PrintedNumber, is_transient: bool) {
+    pub(crate) fn take(&mut self, place: &LinePosition, reading: PrintedNumber, is_transient: bool) {
         let at = place.epoch.map(f64::ceil).or(place.step);
         self.repeats += u64::from(at.is_some() && at == self.last && !is_transient);
         self.places += u64::from(at.is_some() && at != self.last);
         self.last = at;
         self.count += u64::from(!is_transient);
         if self.head.len() < MAX_FIRST_VALUES && !is_transient {
-            self.head.push(reading.value(Notation::Point));
+            self.head.push(reading.value(DecimalNotation::Point));
         }
         let bits = reading.point.or(reading.comma).map_or(0, f64::to_bits);
         self.varies |= self.first.is_some_and(|first| first != bits);
@@ -125,8 +125,8 @@ impl Series {
 
     /// The name in a message.
     pub(crate) fn title(&self) -> String {
-        let Key { label, stage, group, is_batched, is_past, .. } = &self.key;
-        let said = staged(label).1.is_some();
+        let SeriesKey { label, stage, group, is_batched, is_past, .. } = &self.key;
+        let said = split_stage(label).1.is_some();
         let stage = match stage.word() {
             "" => String::new(),
             _ if said => String::new(),
@@ -141,7 +141,7 @@ impl Series {
 
 /// The name of a metric, as it is looked for in labels.
 #[derive(Clone, Debug)]
-pub(crate) struct Name {
+pub(crate) struct MetricName {
     pub(crate) text: String,
     /// The text without words that stand between a label and its number: `lm loss` of `lm loss value`.
     short: String,
@@ -151,10 +151,10 @@ pub(crate) struct Name {
     is_past: bool,
 }
 
-impl Name {
+impl MetricName {
     pub(crate) fn new(text: &str) -> Self {
-        let short = Some(unfilled(text)).filter(|short| !short.is_empty()).unwrap_or(text);
-        let (core, stage) = staged(short);
+        let short = Some(trim_fillers(text)).filter(|short| !short.is_empty()).unwrap_or(text);
+        let (core, stage) = split_stage(short);
         Self {
             text: text.to_owned(),
             short: short.to_owned(),
@@ -172,13 +172,13 @@ impl Name {
 
     /// How well `key` matches the name: 5 the same words, 4 except for capitals and signs, 3 the stage stands elsewhere in the line, 2 its
     /// last words, 1 its first words, before those of a sentence, 0 not at all.
-    pub(crate) fn fit(&self, key: &Key) -> u8 {
+    pub(crate) fn fit(&self, key: &SeriesKey) -> u8 {
         if key.label == self.text || key.label == self.short {
             return 5;
         }
         // Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all ]
         let label = key.label.split("@[").next().unwrap_or_default();
-        let (core, stage) = staged(label);
+        let (core, stage) = split_stage(label);
         // Epoch 3 CV info cv_loss
         if self.stage.is_some() && label.rsplit(' ').next() == Some(&self.text) {
             return 4;
@@ -211,7 +211,7 @@ impl Name {
         let Some(last) = label.split([' ', '/', '\'', '(', '[', ')']).rfind(|part| !part.is_empty()) else {
             return false;
         };
-        let (core, stage) = staged(last);
+        let (core, stage) = split_stage(last);
         let is_whole = self.core.ends_with(&core) || core == self.core;
         let stages = words(last).len() - core.len();
         !core.is_empty()
@@ -221,11 +221,11 @@ impl Name {
     }
 
     /// The series of this name to be read, by the rules of [`crate::printed`].
-    pub(crate) fn choose(&self, series: &[Series]) -> Option<Choice> {
+    pub(crate) fn choose(&self, series: &[CollectedSeries]) -> Option<SeriesChoice> {
         let fitting = || series.iter().enumerate().filter(|(_, series)| series.fit > 0);
         let most = fitting().map(|(_, series)| series.places.max(series.count)).max()?;
-        let rank = |(index, series): &(usize, &Series)| {
-            let Series { key, fit, count, .. } = series;
+        let rank = |(index, series): &(usize, &CollectedSeries)| {
+            let CollectedSeries { key, fit, count, .. } = series;
             let is_past = key.is_past && !self.is_past;
             let alike = fitting().filter(|(_, other)| other.key.is_like(key));
             let is_rare = alike.map(|(_, other)| other.places.max(other.count)).sum::<u64>() < 2 && most >= 3;
@@ -246,8 +246,9 @@ impl Name {
         // of lines of several forms, the form of most: a heading may only look like that of a table
         let alike = fitting().filter(|(_, other)| other.key.is_like(&best.key)).rev();
         let (primary, best) = alike.max_by_key(|(_, other)| (other.places, other.count))?;
-        let like = |(index, other): &(usize, &Series)| *index != primary && other.key.is_like(&best.key);
-        let is_other = |(index, other): &(usize, &Series)| {
+        let like =
+            |(index, other): &(usize, &CollectedSeries)| *index != primary && other.key.is_like(&best.key);
+        let is_other = |(index, other): &(usize, &CollectedSeries)| {
             *index != primary
                 && !other.key.is_like(&best.key)
                 && other.key.is_past == best.key.is_past
@@ -255,14 +256,14 @@ impl Name {
         };
         let others = fitting().filter(is_other).map(|(index, _)| index).collect();
         let secondary = fitting().filter(like).map(|(index, _)| index).collect();
-        Some(Choice { primary, secondary, others })
+        Some(SeriesChoice { primary, secondary, others })
     }
 }
 
-impl Name {
+impl MetricName {
     /// Whether a series that came once so far is held-out while the one to be `read` is not: it may come rarely.
-    pub(crate) fn has_rival(&self, series: &[Series], read: &Series) -> bool {
-        let is_better = |other: &Series| {
+    pub(crate) fn has_rival(&self, series: &[CollectedSeries], read: &CollectedSeries) -> bool {
+        let is_better = |other: &CollectedSeries| {
             other.fit > 0
                 && !other.key.is_past
                 && other.key.group.is_empty()
@@ -279,7 +280,7 @@ fn is_whole(group: &str) -> bool {
 
 /// The series that is read.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Choice {
+pub(crate) struct SeriesChoice {
     pub(crate) primary: usize,
     /// Series that differ only in the form of the line: they fill epochs that the first one lacks.
     pub(crate) secondary: Vec<usize>,
@@ -289,14 +290,14 @@ pub(crate) struct Choice {
 
 /// A chosen series, for the trials that follow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Chosen {
+pub struct ChosenSeries {
     label: String,
     stage: Stage,
     batched: bool,
     group: String,
     nth: u8,
     shape: u64,
-    pub(crate) unit: Unit,
+    pub(crate) unit: SeriesUnit,
     /// How often each value is printed.
     pub(crate) copies: usize,
     pub(crate) single: bool,
@@ -315,7 +316,7 @@ pub struct Chosen {
 /// The unit of a series' steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Unit {
+pub(crate) enum SeriesUnit {
     /// The epochs that are printed.
     Epoch,
     /// The steps that are printed.
@@ -328,7 +329,7 @@ pub(crate) enum Unit {
     Count,
 }
 
-impl Unit {
+impl SeriesUnit {
     /// Whether the steps are ticks of a progress bar.
     pub(crate) fn is_bar_tick(self) -> bool {
         match self {
@@ -338,9 +339,9 @@ impl Unit {
     }
 }
 
-impl Chosen {
-    pub(crate) fn new(key: &Key, unit: Unit) -> Self {
-        let Key { label, stage, is_batched, group, nth, shape, .. } = key.clone();
+impl ChosenSeries {
+    pub(crate) fn new(key: &SeriesKey, unit: SeriesUnit) -> Self {
+        let SeriesKey { label, stage, is_batched, group, nth, shape, .. } = key.clone();
         Self {
             label,
             stage,
@@ -359,12 +360,12 @@ impl Chosen {
     }
 
     /// The data that its values are measured on: `validation`, `training` or `test`; empty if its lines do not say.
-    pub fn data(&self) -> &'static str {
+    pub fn data_name(&self) -> &'static str {
         self.stage.word()
     }
 
     /// Whether a series is this one: 2, or this one in another form of line: 1.
-    pub(crate) fn fit(&self, key: &Key) -> u8 {
+    pub(crate) fn fit(&self, key: &SeriesKey) -> u8 {
         let Self { label, stage, batched, group, nth, .. } = self;
         let like = (label, stage, batched, group, nth)
             == (&key.label, &key.stage, &key.is_batched, &key.group, &key.nth);
@@ -374,7 +375,7 @@ impl Chosen {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, Name};
+    use super::{MetricName, SeriesKey};
     use crate::printed::line::parse;
 
     #[test]
@@ -399,8 +400,8 @@ mod tests {
             ("Average return", "Average return per episode: 0.5", 1),
         ];
         for (name, line, expected) in cases {
-            let key = Key::new(&parse(line).fields[0], false, 0);
-            let fit = Name::new(name).fit(&key);
+            let key = SeriesKey::new(&parse(line).fields[0], false, 0);
+            let fit = MetricName::new(name).fit(&key);
             assert_eq!(fit, expected, "{name} in {line}");
         }
     }

@@ -1,12 +1,12 @@
 //! From the records of one series to reports: the last value of each epoch, once it is certain.
 
-use super::number::{Notation, PrintedNumber};
+use super::number::{DecimalNotation, PrintedNumber};
 use super::report::{Report, ReportProblem, whole_step};
-use super::series::{Chosen, Entry, Unit};
+use super::series::{ChosenSeries, SeriesRecord, SeriesUnit};
 
 /// A result of the records of a series.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Settled {
+pub(crate) enum SettleEvent {
     Report(Report),
     /// The steps return to `at`, after they had reached `after`. A return to the first step `restarts` the run.
     Back {
@@ -23,9 +23,9 @@ pub(crate) enum Settled {
 }
 
 /// The unit of the steps of `records`, for a training that continues after step `from`.
-pub(crate) fn unit(records: &[&Entry], from: u64) -> Unit {
+pub(crate) fn unit(records: &[&SeriesRecord], from: u64) -> SeriesUnit {
     let half = |number: usize| number * 2 >= records.len();
-    let distinct = |of: fn(&Entry) -> Option<f64>| {
+    let distinct = |of: fn(&SeriesRecord) -> Option<f64>| {
         let mut all: Vec<u64> =
             records.iter().filter_map(|record| of(record)).map(|at| at.ceil() as u64).collect();
         let named = all.len();
@@ -37,7 +37,7 @@ pub(crate) fn unit(records: &[&Entry], from: u64) -> Unit {
     let (steps, different_steps) = distinct(|record| record.place.step);
     let (batches, different_batches) = distinct(|record| record.place.batch);
     // a heading that never changes may be a setting
-    let is_epoch = |record: &&Entry| {
+    let is_epoch = |record: &&SeriesRecord| {
         record.is_own
             || record.place.epochs.is_some()
             || record.place.epoch.is_some_and(|epoch| epoch <= from as f64 + 1.0)
@@ -54,21 +54,21 @@ pub(crate) fn unit(records: &[&Entry], from: u64) -> Unit {
         return unit_below_epochs(records, different_epochs, are_batches);
     }
     if counts_steps && counts_ranks(records) {
-        return Unit::Count;
+        return SeriesUnit::Count;
     }
     if counts_steps {
-        return Unit::Step;
+        return SeriesUnit::Step;
     }
     let rises = records.windows(2).all(|pair| pair[0].place.batch <= pair[1].place.batch);
     match batches == records.len() && different_batches > 1 && rises {
-        true if is_redrawn(records) => Unit::Tick,
-        true => Unit::Bar,
-        false => Unit::Count,
+        true if is_redrawn(records) => SeriesUnit::Tick,
+        true => SeriesUnit::Bar,
+        false => SeriesUnit::Count,
     }
 }
 
 /// Whether a bar is drawn at each tick with the value of the tick before, and then again with its own.
-fn is_redrawn(records: &[&Entry]) -> bool {
+fn is_redrawn(records: &[&SeriesRecord]) -> bool {
     let mut ticks = records.chunk_by(|a, b| a.place.batch == b.place.batch);
     match (ticks.next(), ticks.next()) {
         (Some([first]), Some([stale, .., own])) => {
@@ -79,47 +79,48 @@ fn is_redrawn(records: &[&Entry]) -> bool {
 }
 
 /// The unit of records with epochs: the finer count where an epoch has several values and each has a step of its own.
-fn unit_below_epochs(records: &[&Entry], epochs: usize, are_batches: bool) -> Unit {
-    let rises = |of: fn(&Entry) -> Option<f64>| {
+fn unit_below_epochs(records: &[&SeriesRecord], epochs: usize, are_batches: bool) -> SeriesUnit {
+    let rises = |of: fn(&SeriesRecord) -> Option<f64>| {
         records.len() > 2
             && records.windows(2).all(|pair| of(pair[0]).zip(of(pair[1])).is_some_and(|(a, b)| a < b))
     };
     let is_one = epochs == 1 && records.iter().all(|record| record.place.epochs.is_none_or(|all| all <= 1.0));
     let is_finer = epochs < records.len() && rises(|record| record.place.step) && (!are_batches || is_one);
     if is_finer {
-        return Unit::Step;
+        return SeriesUnit::Step;
     }
     // a training of one epoch that names parts of it
     let is_only = records.len() > 2 && records.iter().all(|record| record.place.epochs == Some(1.0));
     let in_parts = is_one && !are_batches && (is_only || rises(|record| record.place.epoch));
-    if in_parts { Unit::Count } else { Unit::Epoch }
+    if in_parts { SeriesUnit::Count } else { SeriesUnit::Epoch }
 }
 
 /// Whether the steps number the ranks that print the same value each: 0, 1, 2, 0, 1, 2.
-fn counts_ranks(records: &[&Entry]) -> bool {
+fn counts_ranks(records: &[&SeriesRecord]) -> bool {
     let copies = copies(records, 2);
-    let step = |record: &Entry| record.place.step.map(f64::to_bits);
+    let step = |record: &SeriesRecord| record.place.step.map(f64::to_bits);
     copies > 1 && records[copies..].iter().zip(records).all(|(later, first)| step(later) == step(first))
 }
 
 /// The notation of the numbers of `records`, if need be from other numbers of the output.
-pub(crate) fn notation(records: &[&Entry], all: [u32; 2]) -> Result<Notation, ReportProblem> {
+pub(crate) fn notation(records: &[&SeriesRecord], all: [u32; 2]) -> Result<DecimalNotation, ReportProblem> {
     let shows = |notation| records.iter().any(|record| record.reading.evidence() == Some(notation));
-    let is_comma =
-        |record: &&&Entry| record.reading.is_ambiguous() && record.reading.point > record.reading.comma;
-    match (shows(Notation::Point), shows(Notation::Comma), all) {
-        (true, _, _) => Ok(Notation::Point),
-        (_, true, _) => Ok(Notation::Comma),
-        (_, _, [0, commas]) if commas > 0 => Ok(Notation::Comma),
+    let is_comma = |record: &&&SeriesRecord| {
+        record.reading.is_ambiguous() && record.reading.point > record.reading.comma
+    };
+    match (shows(DecimalNotation::Point), shows(DecimalNotation::Comma), all) {
+        (true, _, _) => Ok(DecimalNotation::Point),
+        (_, true, _) => Ok(DecimalNotation::Comma),
+        (_, _, [0, commas]) if commas > 0 => Ok(DecimalNotation::Comma),
         (_, _, [0, 0]) => match records.iter().find(is_comma) {
-            None => Ok(Notation::Point),
+            None => Ok(DecimalNotation::Point),
             Some(record) => {
                 let show = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
                 let (point, comma) = (show(record.reading.point), show(record.reading.comma));
                 Err(ReportProblem::Notation { found: comma.replace('.', ","), point, comma })
             }
         },
-        _ => Ok(Notation::Point),
+        _ => Ok(DecimalNotation::Point),
     }
 }
 
@@ -127,10 +128,10 @@ pub(crate) fn notation(records: &[&Entry], all: [u32; 2]) -> Result<Notation, Re
 const MAX_COPIES: usize = 16;
 
 /// How often each value is printed, as by several handlers or ranks: 1 unless all values come in equal groups, at least `least` values in all.
-pub(crate) fn copies(records: &[&Entry], least: usize) -> usize {
-    let bits = |record: &Entry| record.reading.value(Notation::Point).to_bits();
+pub(crate) fn copies(records: &[&SeriesRecord], least: usize) -> usize {
+    let bits = |record: &SeriesRecord| record.reading.value(DecimalNotation::Point).to_bits();
     let varies = records.iter().any(|record| bits(record) != bits(records[0]));
-    let are_equal = |group: &[&Entry]| group.iter().all(|record| bits(record) == bits(group[0]));
+    let are_equal = |group: &[&SeriesRecord]| group.iter().all(|record| bits(record) == bits(group[0]));
     let fits = |&copies: &usize| {
         records.len() >= least.max(2 * copies) && records.chunks_exact(copies).all(are_equal)
     };
@@ -140,23 +141,24 @@ pub(crate) fn copies(records: &[&Entry], least: usize) -> usize {
 }
 
 /// Whether a bar shows each value in the next epoch, from its first tick on, and seldom before.
-pub(crate) fn is_late(records: &[&Entry]) -> bool {
-    let place = |record: &Entry| record.place.epoch.zip(record.place.batch);
+pub(crate) fn is_late(records: &[&SeriesRecord]) -> bool {
+    let place = |record: &SeriesRecord| record.place.epoch.zip(record.place.batch);
     if !records.iter().all(|record| place(record).is_some())
         || !records.iter().any(|record| record.is_transient)
     {
         return false;
     }
-    let epochs: Vec<&[&Entry]> = records.chunk_by(|a, b| a.place.epoch == b.place.epoch).collect();
-    let bits = |record: &Entry| record.reading.value(Notation::Point).to_bits();
-    let changes = |epoch: &[&Entry]| epoch.windows(2).filter(|pair| bits(pair[0]) != bits(pair[1])).count();
+    let epochs: Vec<&[&SeriesRecord]> = records.chunk_by(|a, b| a.place.epoch == b.place.epoch).collect();
+    let bits = |record: &SeriesRecord| record.reading.value(DecimalNotation::Point).to_bits();
+    let changes =
+        |epoch: &[&SeriesRecord]| epoch.windows(2).filter(|pair| bits(pair[0]) != bits(pair[1])).count();
     // a bar may be drawn once more before its epoch ends: the next epoch begins with the same value then
-    let is_carried = |pair: &[&[&Entry]]| match (changes(pair[0]), pair[0].last(), pair[1].first()) {
+    let is_carried = |pair: &[&[&SeriesRecord]]| match (changes(pair[0]), pair[0].last(), pair[1].first()) {
         (0, ..) => true,
         (1, Some(last), Some(next)) => bits(last) == bits(next),
         _ => false,
     };
-    let begins = |epoch: &&[&Entry]| epoch[0].place.batch < epoch[0].place.batches;
+    let begins = |epoch: &&[&SeriesRecord]| epoch[0].place.batch < epoch[0].place.batches;
     let over = &epochs[..epochs.len().saturating_sub(1)];
     over.len() >= 2
         && epochs.windows(2).all(is_carried)
@@ -204,7 +206,7 @@ const MIN_SINGLE_EPOCHS: u64 = 2;
 /// Turns records into reports.
 #[derive(Clone, Debug)]
 pub(crate) struct ReportSettler {
-    chosen: Chosen,
+    chosen: ChosenSeries,
     /// The step that counting continues from, and where it began.
     counted: u64,
     from: u64,
@@ -231,7 +233,7 @@ pub(crate) struct ReportSettler {
 
 impl ReportSettler {
     /// A settler of the `chosen` series, which continues counting from a step. If it is `live`, a value is reported once it is certain.
-    pub(crate) fn new(chosen: Chosen, from: u64, live: bool) -> Self {
+    pub(crate) fn new(chosen: ChosenSeries, from: u64, live: bool) -> Self {
         Self {
             chosen,
             counted: from,
@@ -269,15 +271,15 @@ impl ReportSettler {
     }
 
     /// Takes the next record: of the series itself, or of one that differs in the form of its lines alone.
-    pub(crate) fn take(&mut self, record: &Entry, is_primary: bool) -> Vec<Settled> {
+    pub(crate) fn take(&mut self, record: &SeriesRecord, is_primary: bool) -> Vec<SettleEvent> {
         let place = &record.place;
         let number = match self.chosen.unit {
-            Unit::Epoch if self.chosen.late => return self.take_late(record),
-            Unit::Epoch => place.epoch.map(f64::ceil),
-            Unit::Step => place.step,
-            Unit::Tick => place.batch,
-            Unit::Bar => return self.tick(record),
-            Unit::Count => return self.count(record),
+            SeriesUnit::Epoch if self.chosen.late => return self.take_late(record),
+            SeriesUnit::Epoch => place.epoch.map(f64::ceil),
+            SeriesUnit::Step => place.step,
+            SeriesUnit::Tick => place.batch,
+            SeriesUnit::Bar => return self.tick(record),
+            SeriesUnit::Count => return self.count(record),
         };
         // a value before the first step is that of the untrained model
         let is_before = self.takes_first
@@ -290,7 +292,7 @@ impl ReportSettler {
         match &self.pending {
             Some(pending) if pending.at == at => {
                 if pending.is_reported && is_primary {
-                    settled.push(Settled::Again { at });
+                    settled.push(SettleEvent::Again { at });
                     // its epochs have several values after all, so that from here on each waits for the last one
                     (self.chosen.single, self.singles) = (false, None);
                 }
@@ -300,14 +302,14 @@ impl ReportSettler {
             }
             Some(pending) if pending.at > at => {
                 let (after, restarts) = (pending.at, self.first.is_none_or(|first| at <= first));
-                settled.extend(self.finish().map(Settled::Report));
-                settled.push(Settled::Back { at, after, restarts });
+                settled.extend(self.finish().map(SettleEvent::Report));
+                settled.push(SettleEvent::Back { at, after, restarts });
                 // a second resume from the same step is a resume, too
                 self.first = self.first.filter(|_| !restarts);
             }
             _ => {
                 self.learn_from_epoch();
-                settled.extend(self.finish().map(Settled::Report));
+                settled.extend(self.finish().map(SettleEvent::Report));
             }
         }
         self.first.get_or_insert(at);
@@ -318,7 +320,7 @@ impl ReportSettler {
         let report = self.report(at, record);
         let is_reported = was_reported || (self.chosen.single && is_primary && !record.is_transient);
         if is_reported && !was_reported {
-            settled.push(Settled::Report(report.clone()));
+            settled.push(SettleEvent::Report(report.clone()));
         }
         let is_transient = record.is_transient;
         self.pending =
@@ -327,7 +329,7 @@ impl ReportSettler {
     }
 
     /// A bar whose values are those of the previous epoch, except those drawn once the last epoch is done.
-    fn take_late(&mut self, record: &Entry) -> Vec<Settled> {
+    fn take_late(&mut self, record: &SeriesRecord) -> Vec<SettleEvent> {
         let Some(at) = record.place.epoch.and_then(whole_step) else { return Vec::new() };
         let last = self.report(at, record);
         let is_full = record.place.batch >= record.place.batches;
@@ -335,7 +337,7 @@ impl ReportSettler {
             (shown.last, shown.is_full) = (Report { step: shown.at, ..last }, is_full);
             return Vec::new();
         }
-        let before = at.checked_sub(1).map(|step| Settled::Report(Report { step, ..last.clone() }));
+        let before = at.checked_sub(1).map(|step| SettleEvent::Report(Report { step, ..last.clone() }));
         self.shown = Some(LateEpoch { at, first: last.value, last, is_full });
         before.into_iter().collect()
     }
@@ -364,17 +366,17 @@ impl ReportSettler {
         pending.map(|pending| pending.report)
     }
 
-    fn count(&mut self, record: &Entry) -> Vec<Settled> {
+    fn count(&mut self, record: &SeriesRecord) -> Vec<SettleEvent> {
         let before = self.training.replace(record.training);
         if before.is_some_and(|before| before != record.training) && self.counted > self.from {
-            let mut settled: Vec<Settled> = self.finish().map(Settled::Report).into_iter().collect();
+            let mut settled: Vec<SettleEvent> = self.finish().map(SettleEvent::Report).into_iter().collect();
             let after = std::mem::replace(&mut self.counted, self.from);
-            settled.push(Settled::Back { at: self.from + 1, after, restarts: true });
+            settled.push(SettleEvent::Back { at: self.from + 1, after, restarts: true });
             self.group = None;
             settled.extend(self.count(record));
             return settled;
         }
-        let bits = record.reading.value(Notation::Point).to_bits();
+        let bits = record.reading.value(DecimalNotation::Point).to_bits();
         let copies = self.chosen.copies;
         if let Some((first, seen)) = self.group.filter(|&(_, seen)| seen < copies) {
             if first == bits {
@@ -382,7 +384,7 @@ impl ReportSettler {
                 return Vec::new();
             }
             self.chosen.copies = 1;
-            let mut settled = vec![Settled::NotDoubled];
+            let mut settled = vec![SettleEvent::NotDoubled];
             settled.extend(self.count_value(record));
             return settled;
         }
@@ -390,13 +392,13 @@ impl ReportSettler {
         self.count_value(record)
     }
 
-    fn count_value(&mut self, record: &Entry) -> Vec<Settled> {
+    fn count_value(&mut self, record: &SeriesRecord) -> Vec<SettleEvent> {
         // a line that is drawn over is the same report once more
         let settled = if self.pending.as_ref().is_some_and(|pending| pending.is_transient) {
             self.pending = None;
             Vec::new()
         } else {
-            let settled = self.finish().map(Settled::Report).into_iter().collect();
+            let settled = self.finish().map(SettleEvent::Report).into_iter().collect();
             self.counted += 1;
             settled
         };
@@ -406,12 +408,12 @@ impl ReportSettler {
             self.pending = Some(PendingEpoch::drawn(at, report));
             return settled;
         }
-        settled.into_iter().chain([Settled::Report(report)]).collect()
+        settled.into_iter().chain([SettleEvent::Report(report)]).collect()
     }
 
     /// A bar whose ticks are epochs. A value is shown before the bar moves on to its epoch, and then stands at this tick or, if it was drawn
     /// at once, still at the one before; or afterwards, and then the first drawing of a tick may repeat the value of the tick before.
-    fn tick(&mut self, record: &Entry) -> Vec<Settled> {
+    fn tick(&mut self, record: &SeriesRecord) -> Vec<SettleEvent> {
         let Some(tick) = record.place.batch.and_then(whole_step) else { return Vec::new() };
         let report = self.report(tick, record);
         let is_ahead = *self.is_ahead.get_or_insert(tick <= self.from);
@@ -434,8 +436,11 @@ impl ReportSettler {
         if is_redrawn && (is_stale || self.pending.is_none()) {
             return Vec::new();
         }
-        let settled =
-            if is_redrawn { Vec::new() } else { self.finish().map(Settled::Report).into_iter().collect() };
+        let settled = if is_redrawn {
+            Vec::new()
+        } else {
+            self.finish().map(SettleEvent::Report).into_iter().collect()
+        };
         if is_stale {
             self.pending = Some(PendingEpoch::drawn(tick, report));
             return settled;
@@ -444,13 +449,13 @@ impl ReportSettler {
         settled.into_iter().chain(self.emit_report(report)).collect()
     }
 
-    fn emit_report(&mut self, report: Report) -> Vec<Settled> {
+    fn emit_report(&mut self, report: Report) -> Vec<SettleEvent> {
         self.given = Some(report.value.map_or(0, f64::to_bits));
-        vec![Settled::Report(report)]
+        vec![SettleEvent::Report(report)]
     }
 
-    fn report(&self, step: u64, record: &Entry) -> Report {
-        let notation = if self.chosen.comma { Notation::Comma } else { Notation::Point };
+    fn report(&self, step: u64, record: &SeriesRecord) -> Report {
+        let notation = if self.chosen.comma { DecimalNotation::Comma } else { DecimalNotation::Point };
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         let others = record.others.iter();
         let number = |(name, reading): &(String, PrintedNumber)| {

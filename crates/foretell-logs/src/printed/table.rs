@@ -1,8 +1,8 @@
 //! Tables with a heading: columns between bars, commas, tabs, or blanks.
 
-use super::line::{Field, Line};
-use super::number::{Kind, PrintedNumber, tokens};
-use super::words::{Counter, Stage, counter, is_amount, is_past, is_report, is_stage_alone, stage};
+use super::line::{LabeledNumber, ParsedLine};
+use super::number::{PrintedNumber, TokenKind, tokens};
+use super::words::{CounterUnit, Stage, counter, is_amount, is_past, is_report, is_stage_alone, stage};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -37,7 +37,7 @@ impl CellSeparator {
 
 /// The headings of a table that is being printed.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub(crate) struct PrintedTable {
     sign: CellSeparator,
     names: Vec<String>,
     /// How many rows there were, and, while there are none, how many other lines.
@@ -59,8 +59,8 @@ fn cells(text: &str, sign: CellSeparator) -> Vec<&str> {
             text.trim_start_matches('|').trim_end_matches('|').split('|').map(str::trim).collect()
         }
         CellSeparator::Tab => text.split('\t').map(str::trim).collect(),
-        CellSeparator::Comma => text.split(',').map(cleared).collect(),
-        CellSeparator::Semicolon => text.split(';').map(cleared).collect(),
+        CellSeparator::Comma => text.split(',').map(trim_quotes).collect(),
+        CellSeparator::Semicolon => text.split(';').map(trim_quotes).collect(),
         CellSeparator::Blanks => text
             .split("  ")
             .map(|cell| cell.trim_matches([' ', '\t']))
@@ -70,7 +70,7 @@ fn cells(text: &str, sign: CellSeparator) -> Vec<&str> {
     }
 }
 
-fn cleared(cell: &str) -> &str {
+fn trim_quotes(cell: &str) -> &str {
     cell.trim().trim_matches(['"', '\''])
 }
 
@@ -98,13 +98,13 @@ fn heading(cell: &str) -> Option<String> {
     let name = cell.split('@').next().unwrap_or_default();
     let is_name =
         begins && cell.chars().count() <= MAX_HEADING_LENGTH && !name.contains([':', '=', '{', '}', '"']);
-    let has_number = tokens(cell).iter().any(|token| matches!(token.kind, Kind::Number { .. }));
+    let has_number = tokens(cell).iter().any(|token| matches!(token.kind, TokenKind::Number { .. }));
     (is_name && !has_number).then(|| cell.to_owned())
 }
 
-impl Table {
+impl PrintedTable {
     /// The table that `text` is the heading of.
-    pub(crate) fn headed(text: &str) -> Option<Self> {
+    pub(crate) fn from_heading(text: &str) -> Option<Self> {
         let text = without_progress_bar(text);
         if text.trim_end().ends_with([':', '.', '!', '?']) {
             return None;
@@ -185,7 +185,7 @@ impl Table {
     }
 
     /// The two lines of one heading, joined column by column.
-    pub(crate) fn joined(&self, text: &str) -> Option<Self> {
+    pub(crate) fn merge_heading_line(&self, text: &str) -> Option<Self> {
         let under = cells(text, self.sign);
         let counted = count_unpaired(&self.names, under.len());
         let is_under = self.rows == 0
@@ -211,7 +211,7 @@ impl Table {
     }
 
     /// The content of `text` as a row of this table; the shape of its line is that of the heading.
-    pub(crate) fn row(&mut self, text: &str) -> Option<(Line, u64)> {
+    pub(crate) fn row(&mut self, text: &str) -> Option<(ParsedLine, u64)> {
         let text = without_progress_bar(text);
         let mut found = cells(text, self.sign);
         if found.len() == self.names.len() + 1 && self.names.iter().all(|name| stage(name).is_some()) {
@@ -235,7 +235,7 @@ impl Table {
         if found.len() != self.names.len() {
             return None;
         }
-        let (mut line, mut counted) = (Line::default(), HashMap::new());
+        let (mut line, mut counted) = (ParsedLine::default(), HashMap::new());
         let (mut group, mut numbers, mut others) = (String::new(), 0, 0);
         let has_hash = self.names.iter().any(|name| name == "#");
         let is_file =
@@ -268,10 +268,10 @@ impl Table {
     }
 }
 
-impl Table {
+impl PrintedTable {
     /// A row that is one metric, with a column per stage.
-    fn parse_stage_row(&self, cells: &[&str]) -> Option<Line> {
-        let (mut line, mut counted) = (Line::default(), HashMap::new());
+    fn parse_stage_row(&self, cells: &[&str]) -> Option<ParsedLine> {
+        let (mut line, mut counted) = (ParsedLine::default(), HashMap::new());
         for (name, cell) in self.names.iter().zip(&cells[1..]) {
             if let CellContent::Number(reading, _) = value(cell) {
                 add_cell(&mut line, cells[0], (reading, None), false, &mut counted);
@@ -291,13 +291,13 @@ enum CellContent {
 }
 
 fn value(cell: &str) -> CellContent {
-    let cell = cleared(cell);
+    let cell = trim_quotes(cell);
     if cell.is_empty() || cell == "-" || cell == "--" {
         return CellContent::Empty;
     }
     let found = tokens(cell);
     match found.first().map(|token| (token, token.kind)) {
-        Some((token, Kind::Number { reading, of, .. })) if token.start == 0 => {
+        Some((token, TokenKind::Number { reading, of, .. })) if token.start == 0 => {
             let rest = cell[token.end..].trim_start();
             if rest.is_empty() || rest.starts_with(['(', '*', '±', '+']) {
                 CellContent::Number(reading, of)
@@ -305,14 +305,14 @@ fn value(cell: &str) -> CellContent {
                 CellContent::Text
             }
         }
-        Some((token, Kind::Other)) if token.start == 0 => CellContent::Other,
+        Some((token, TokenKind::Other)) if token.start == 0 => CellContent::Other,
         _ => CellContent::Text,
     }
 }
 
 /// Puts the number of a column into the line, in which each name was `counted`.
 fn add_cell<'a>(
-    line: &mut Line,
+    line: &mut ParsedLine,
     name: &'a str,
     (reading, of): (PrintedNumber, Option<f64>),
     has_hash: bool,
@@ -320,25 +320,26 @@ fn add_cell<'a>(
 ) {
     let value = reading.point.or(reading.comma).unwrap_or_default();
     let named = match name {
-        "#" => Some(Counter::Step),
-        "E" => Some(Counter::Epoch),
+        "#" => Some(CounterUnit::Step),
+        "E" => Some(CounterUnit::Epoch),
         _ => counter(name).map(|named| named.counter),
     };
     let place = &mut line.place;
     match named {
         // of spaCy's two, the number of updates distinguishes the rows
-        Some(Counter::Epoch) if has_hash => {}
-        Some(Counter::Epoch) => (place.epoch, place.epochs) = (place.epoch.or(Some(value)), of),
-        Some(Counter::Step) => place.step = place.step.or(Some(value)),
-        Some(Counter::Batch) => place.batch = Some(value),
+        Some(CounterUnit::Epoch) if has_hash => {}
+        Some(CounterUnit::Epoch) => (place.epoch, place.epochs) = (place.epoch.or(Some(value)), of),
+        Some(CounterUnit::Step) => place.step = place.step.or(Some(value)),
+        Some(CounterUnit::Batch) => place.batch = Some(value),
         None => {
-            let notation =
-                reading.evidence().map(|notation| usize::from(notation == super::number::Notation::Comma));
+            let notation = reading
+                .evidence()
+                .map(|notation| usize::from(notation == super::number::DecimalNotation::Comma));
             notation.into_iter().for_each(|at| line.notations[at] += 1);
             let count = counted.entry(name).or_default();
             let nth = *count;
             *count = count.saturating_add(1);
-            line.fields.push(Field {
+            line.fields.push(LabeledNumber {
                 label: name.to_owned(),
                 stage: stage(name).unwrap_or(Stage::Unsaid),
                 is_past: is_past(name),
@@ -352,16 +353,16 @@ fn add_cell<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Table, is_rule};
-    use crate::printed::number::Notation;
+    use super::{PrintedTable, is_rule};
+    use crate::printed::number::DecimalNotation;
 
     /// The place of the row and the value in the column `name`.
     fn read(heading: &str, row: &str, name: &str) -> Option<(Option<f64>, f64, String)> {
-        let (line, _) = Table::headed(heading)?.row(row)?;
+        let (line, _) = PrintedTable::from_heading(heading)?.row(row)?;
         let field = line.fields.iter().find(|field| field.label == name)?;
         Some((
             line.place.epoch.or(line.place.step),
-            field.reading.value(Notation::Point),
+            field.reading.value(DecimalNotation::Point),
             field.group.clone(),
         ))
     }
@@ -418,7 +419,8 @@ mod tests {
             assert_eq!(read(heading, row, "acc"), None, "{heading}");
         }
         let upper = "average  since         example";
-        let table = Table::headed("loss     last          counter").expect("a heading").under(upper);
+        let table =
+            PrintedTable::from_heading("loss     last          counter").expect("a heading").under(upper);
         assert_eq!(table.names, ["average loss", "since last", "example counter"]);
         assert!(is_rule("|:---:|:---:|") && is_rule("------") && !is_rule("- loss -"));
     }

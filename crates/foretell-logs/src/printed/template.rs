@@ -2,7 +2,7 @@
 
 /// A template of `line` for the number behind `label`, as short as it can be.
 pub(crate) fn of_line(line: &str, label: &str) -> String {
-    let text = super::text::plain(line.as_bytes()).text.into_owned();
+    let text = super::text::to_plain_line(line.as_bytes()).text.into_owned();
     let Some(at) = text.find(label) else { return format!("{label} {{value}}") };
     let behind = &text[at + label.len()..];
     let sign: String =
@@ -23,7 +23,7 @@ pub(crate) fn distinguishing_template(line: &str, label: &str) -> String {
 
 /// A template of a whole `line`: its other numbers are left open.
 pub(crate) fn whole_line_template(line: &str, label: &str) -> Option<String> {
-    let text = super::text::plain(line.as_bytes()).text.into_owned();
+    let text = super::text::to_plain_line(line.as_bytes()).text.into_owned();
     let at = text.find(label)?;
     let (mut template, mut end) = (String::new(), 0);
     for token in super::number::tokens(&text) {

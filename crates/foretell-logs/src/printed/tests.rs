@@ -301,8 +301,8 @@ fn a_later_trial_reads_the_series_of_the_first_from_its_first_report_on() {
     let mut first = reader("acc");
     let read: Vec<_> = output.lines().flat_map(|line| first.read(line.as_bytes())).collect();
     assert_eq!(read.len(), 3, "the series is known once the third epoch begins");
-    let kept = serde_json::to_string(first.chosen().expect("it is chosen")).expect("it is JSON");
-    let mut second = reader("acc").with_chosen(serde_json::from_str(&kept).expect("it is read"));
+    let kept = serde_json::to_string(first.chosen_series().expect("it is chosen")).expect("it is JSON");
+    let mut second = reader("acc").with_chosen_series(serde_json::from_str(&kept).expect("it is read"));
     let report = second.read(output.lines().next().expect("a line").as_bytes()).remove(0).expect("a report");
     assert_eq!((report.step, report.value), (1, Some(0.2)));
 }
@@ -314,8 +314,11 @@ fn what_was_printed_instead_of_the_metric_is_remembered() {
         assert!(reader.read(format!("epoch {epoch}: loss 0.{epoch} acc 0.7").as_bytes()).is_empty());
     }
     assert!(reader.read(b"{'loss': 0.5, 'epoch': 3.25}").is_empty(), "a part of an epoch is no epoch");
-    let seen = reader.seen().expect("no report yet");
-    assert_eq!((seen.epochs, seen.text().as_str()), (3, "acc 0.7, 0.7 … 0.7; loss 0.1, 0.2 … 0.5"));
+    let seen = reader.candidates().expect("no report yet");
+    assert_eq!(
+        (seen.epochs, seen.format_for_message().as_str()),
+        (3, "acc 0.7, 0.7 … 0.7; loss 0.1, 0.2 … 0.5")
+    );
 }
 
 /// Lines of many kinds, most of them without the metric.
@@ -425,7 +428,7 @@ fn values_that_were_seen_are_shown_with_their_first_two_and_their_last() {
     let mut reader = reader("f1");
     (1..=5).for_each(|epoch| drop(reader.read(format!("epoch {epoch}: loss {}", 10 - epoch).as_bytes())));
     drop(reader.read(b"top1 0.5"));
-    let seen = reader.seen().expect("no report").text();
+    let seen = reader.candidates().expect("no report").format_for_message();
     assert_eq!(seen, "loss 9, 8 … 5; top1 0.5");
 }
 
@@ -449,13 +452,13 @@ fn another_reader_goes_on_after_a_report_that_waits_for_nothing() {
     let mut first = reader("loss");
     let counted = ["loss: 0.9", "loss: 0.8", "loss: 0.7"];
     let read: usize = counted.iter().map(|line| first.read(line.as_bytes()).len()).sum();
-    assert!(read == 3 && first.is_settled() && first.step() == 3, "{read}");
-    let mut second = ReportReader::new(MetricSource::parse("loss").expect("a metric"), first.step())
-        .with_chosen(first.chosen().cloned());
-    second.take_header(b"loss: 0.9");
+    assert!(read == 3 && first.is_resumable() && first.last_step() == 3, "{read}");
+    let mut second = ReportReader::new(MetricSource::parse("loss").expect("a metric"), first.last_step())
+        .with_chosen_series(first.chosen_series().cloned());
+    second.read_header(b"loss: 0.9");
     let read: Vec<u64> = second.read(b"loss: 0.6").into_iter().flatten().map(|report| report.step).collect();
     assert_eq!(read, [4]);
     let mut many = reader("loss");
     (1..=9).for_each(|line| drop(many.read(format!("epoch {} loss: 0.{line}", (line + 2) / 3).as_bytes())));
-    assert!(!many.is_settled(), "the epoch may have another value");
+    assert!(!many.is_resumable(), "the epoch may have another value");
 }

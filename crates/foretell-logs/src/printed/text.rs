@@ -54,7 +54,7 @@ pub(super) fn pattern(text: &str) -> Regex {
 
 /// A line without the signs that only a terminal understands.
 #[derive(Debug)]
-pub struct Plain<'a> {
+pub struct PlainLine<'a> {
     /// The text.
     pub text: Cow<'a, str>,
     /// Whether it is drawn over lines before it: the cursor goes up first.
@@ -67,7 +67,7 @@ pub struct Plain<'a> {
 /// use foretell_logs::printed::plain;
 /// assert_eq!(plain(b"\x1b[32mval_acc\x1b[0m: np.float64(0.5)").text, "val_acc: 0.5");
 /// ```
-pub fn plain(line: &[u8]) -> Plain<'_> {
+pub fn to_plain_line(line: &[u8]) -> PlainLine<'_> {
     let is_simple = line.iter().all(|&byte| (0x20..0x7f).contains(&byte) || byte == b'\t');
     let (text, redraws) = if is_simple {
         (String::from_utf8_lossy(line), false)
@@ -78,7 +78,7 @@ pub fn plain(line: &[u8]) -> Plain<'_> {
         (Cow::Owned(text), ESCAPE_SEQUENCE.captures_iter(line).any(goes_up))
     };
     let may_wrap = text.contains(['(', '<']) && WRAPPED_NUMBER.is_match(&text);
-    Plain { text: if may_wrap { Cow::Owned(unwrap_numbers(&text)) } else { text }, redraws }
+    PlainLine { text: if may_wrap { Cow::Owned(unwrap_numbers(&text)) } else { text }, redraws }
 }
 
 /// The sign that stands for a character of a drawing or of another script's punctuation.
@@ -166,7 +166,7 @@ fn prefix_part(text: &str, is_inside: bool, is_level: bool) -> Option<(usize, bo
 
 #[cfg(test)]
 mod tests {
-    use super::{plain, prefix};
+    use super::{prefix, to_plain_line};
 
     #[test]
     fn prefixes_of_loggers_and_launchers_are_told_from_the_message() {
@@ -224,8 +224,8 @@ mod tests {
             ("│ ep │ 5 ━━ ██ │".as_bytes(), "| ep | 5 -- ## |"),
         ];
         for (line, expected) in cases {
-            assert_eq!(plain(line).text, expected, "{}", String::from_utf8_lossy(line));
+            assert_eq!(to_plain_line(line).text, expected, "{}", String::from_utf8_lossy(line));
         }
-        assert!(plain(b"\x1b[1A\x1b[2Kloss 1").redraws && !plain(b"\x1b[2Kloss 1").redraws);
+        assert!(to_plain_line(b"\x1b[1A\x1b[2Kloss 1").redraws && !to_plain_line(b"\x1b[2Kloss 1").redraws);
     }
 }

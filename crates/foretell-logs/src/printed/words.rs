@@ -40,7 +40,7 @@ impl Stage {
 
 /// The unit that a counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counter {
+pub(crate) enum CounterUnit {
     Epoch,
     /// Updates, iterations, rounds, episodes.
     Step,
@@ -324,7 +324,7 @@ pub(crate) fn is_total(text: &str) -> bool {
 }
 
 /// The words of `name` with the stage taken out, and that stage.
-pub(crate) fn staged(name: &str) -> (Vec<String>, Option<Stage>) {
+pub(crate) fn split_stage(name: &str) -> (Vec<String>, Option<Stage>) {
     let (mut kept, mut last, mut before) = (Vec::new(), None, None);
     for word in words(name) {
         let stage = stage_of(&word);
@@ -390,8 +390,8 @@ pub(crate) fn item(text: &str) -> String {
 
 /// A counter that a label names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Named {
-    pub(crate) counter: Counter,
+pub(crate) struct NamedCounter {
+    pub(crate) counter: CounterUnit,
     /// Whether the word may as well say how many there are: `epochs: 10`.
     pub(crate) is_plural: bool,
     /// Whether a word before it may have it for a unit, if its number is not whole: `mean of epoch: 0.5`.
@@ -399,9 +399,9 @@ pub(crate) struct Named {
 }
 
 /// The counter that `label`, the text before a number, names.
-pub(crate) fn counter(label: &str) -> Option<Named> {
+pub(crate) fn counter(label: &str) -> Option<NamedCounter> {
     if label.ends_with('第') {
-        return Some(Named { counter: Counter::Epoch, is_plural: false, is_unit: false });
+        return Some(NamedCounter { counter: CounterUnit::Epoch, is_plural: false, is_unit: false });
     }
     let label = label.split(['(', '[']).next().unwrap_or_default();
     let mut tokens = label
@@ -422,9 +422,9 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
     let is_behind_any = parts.len() < all;
     let word = parts.pop()?;
     let counter = match senses(&word) & (EPOCH | STEP | BATCH) {
-        EPOCH => Counter::Epoch,
-        STEP => Counter::Step,
-        BATCH => Counter::Batch,
+        EPOCH => CounterUnit::Epoch,
+        STEP => CounterUnit::Step,
+        BATCH => CounterUnit::Batch,
         _ => return None,
     };
     let is_plural = word.len() > 2
@@ -432,8 +432,9 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
         && word.ends_with('s')
         && word != "timesteps"
         && !(word == "updates" && parts.iter().any(|part| part == "num"));
-    let is_setting =
-        |part: &String| senses(part) & COUNTER_PREFIX == 0 || (part == "num" && counter == Counter::Epoch);
+    let is_setting = |part: &String| {
+        senses(part) & COUNTER_PREFIX == 0 || (part == "num" && counter == CounterUnit::Epoch)
+    };
     let mut before = tokens.take(2);
     let nearest = before.next().unwrap_or_default();
     let second = before.next().unwrap_or_default();
@@ -446,18 +447,18 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
         || is_of_many
         || is_per);
     let is_unit = !nearest.is_empty() && !has_sense(nearest, COUNTER_PREFIX);
-    is_counter.then_some(Named { counter, is_plural, is_unit })
+    is_counter.then_some(NamedCounter { counter, is_plural, is_unit })
 }
 
 /// Whether the last word of `text` counts epochs or steps, as in the name of a file: `metrics_epoch_`, `checkpoint-`.
-pub fn is_counter(text: &str) -> bool {
+pub fn ends_with_counter(text: &str) -> bool {
     let last = split(text).next_back().map(str::to_lowercase).unwrap_or_default();
     ["checkpoint", "ckpt"].contains(&last.as_str()) || senses(&last) & (EPOCH | STEP) != 0
 }
 
 /// The label of a number, and the text before the label, from the `text` between the number and the previous one.
 pub(crate) fn label(text: &str) -> (&str, &str) {
-    let text = unfilled(text);
+    let text = trim_fillers(text);
     let begin = if text.contains("@[") { 0 } else { label_start(text) };
     let mut label = text[begin..].trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '%');
     if label.ends_with(']') && !label.contains('[') {
@@ -472,7 +473,7 @@ pub(crate) fn label(text: &str) -> (&str, &str) {
 }
 
 /// `text` without the signs and words at its end that stand between a name and its number: `loss value: `, `acc is `.
-pub(crate) fn unfilled(text: &str) -> &str {
+pub(crate) fn trim_fillers(text: &str) -> &str {
     let mut end = text.len();
     loop {
         let trimmed =
@@ -533,7 +534,7 @@ fn label_start(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counter, Stage, counter, groups, label, stage};
+    use super::{CounterUnit, Stage, counter, groups, label, stage};
 
     #[test]
     fn the_label_is_the_name_before_a_number() {
@@ -569,8 +570,8 @@ mod tests {
 
     #[test]
     fn counters_are_told_from_settings() {
-        let epoch = |plural| Some((Counter::Epoch, plural));
-        let step = |plural| Some((Counter::Step, plural));
+        let epoch = |plural| Some((CounterUnit::Epoch, plural));
+        let step = |plural| Some((CounterUnit::Step, plural));
         let cases = [
             ("Epoch", epoch(false)),
             ("INFO Train Epoch", epoch(false)),
@@ -595,7 +596,7 @@ mod tests {
             ("total_timesteps", step(false)),
             ("Steps", step(true)),
             ("num_updates", step(false)),
-            ("Batch", Some((Counter::Batch, false))),
+            ("Batch", Some((CounterUnit::Batch, false))),
             ("loss", None),
         ];
         for (text, expected) in cases {

@@ -2,7 +2,7 @@
 
 /// A data set that can be downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Download {
+pub struct DataSetDownload {
     /// Name of the download, that of its folder, too.
     pub name: String,
     /// The name of the set in `--data`: the part before the colon.
@@ -21,12 +21,12 @@ pub struct RemoteFile {
     /// SHA-256 checksum in hexadecimal, as TensorFlow Datasets and Hugging Face's datasets publish it.
     pub sha256: String,
     /// Files of the archive, if it is one.
-    pub archive: Option<Archive>,
+    pub archive: Option<ArchiveFiles>,
 }
 
 /// The files of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Archive {
+pub struct ArchiveFiles {
     /// The folders before all names, which are left out.
     pub root: String,
     /// Prefixes, after `root`, of the names of files to unpack. An empty list unpacks all files.
@@ -139,10 +139,10 @@ const FILE_ROWS: &[FileRow] = &[
 ///
 /// MNIST's own address answers no more: its files come from where PyTorch keeps them. The Penn Treebank's three files come from the
 /// repository of Zaremba's LSTM. WikiText-2 is where its author keeps it.
-pub fn catalogue() -> Vec<Download> {
-    let mut sets: Vec<Download> = Vec::new();
+pub fn list_downloads() -> Vec<DataSetDownload> {
+    let mut sets: Vec<DataSetDownload> = Vec::new();
     for &(set, kind, base, name, sha256, contents) in FILE_ROWS {
-        let archive = contents.map(|(root, members)| Archive {
+        let archive = contents.map(|(root, members)| ArchiveFiles {
             root: root.to_owned(),
             members: members.iter().map(|&member| member.to_owned()).collect(),
         });
@@ -150,7 +150,9 @@ pub fn catalogue() -> Vec<Download> {
             RemoteFile { base: base.to_owned(), name: name.to_owned(), sha256: sha256.to_owned(), archive };
         match sets.last_mut().filter(|last| last.name == set) {
             Some(last) => last.files.push(file),
-            None => sets.push(Download { name: set.to_owned(), kind: kind.to_owned(), files: vec![file] }),
+            None => {
+                sets.push(DataSetDownload { name: set.to_owned(), kind: kind.to_owned(), files: vec![file] })
+            }
         }
     }
     sets
@@ -162,7 +164,7 @@ mod tests {
 
     #[test]
     fn every_set_has_its_files_with_checksums_and_a_kind_that_data_reads() {
-        let sets = catalogue();
+        let sets = list_downloads();
         let names: Vec<_> = sets.iter().map(|set| set.name.as_str()).collect();
         assert_eq!(
             names,

@@ -3,7 +3,7 @@
 mod catalogue;
 mod unpack;
 
-pub use catalogue::{Archive, Download, RemoteFile, catalogue};
+pub use catalogue::{ArchiveFiles, DataSetDownload, RemoteFile, list_downloads};
 
 use crate::error::Error;
 use sha2::{Digest, Sha256};
@@ -17,7 +17,7 @@ const WITHOUT_ZIP: &str = "this program is built without ZIP archives. Build it 
 
 /// Downloads data sets with the program `curl`, which knows the certificates and proxies of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetch {
+pub struct DataFetcher {
     /// The folder that gets a folder for each set.
     pub into: PathBuf,
     /// An address to fetch all files from instead of their own; the file's name is appended.
@@ -26,7 +26,7 @@ pub struct Fetch {
     pub progress: bool,
 }
 
-impl Fetch {
+impl DataFetcher {
     /// Fetches `download` and returns the folder with its files, which has its name and is in `into`.
     ///
     /// Existing files are not fetched again. A file arrives under the name `….part`, where an interrupted download resumes, and is
@@ -35,7 +35,7 @@ impl Fetch {
     /// # Errors
     /// [`Error::Fetch`] if a file cannot be fetched, [`Error::Checksum`] if it is not the published one, [`Error::File`] if it cannot be
     /// written or unpacked.
-    pub fn run(&self, download: &Download) -> Result<PathBuf, Error> {
+    pub fn fetch_data_set(&self, download: &DataSetDownload) -> Result<PathBuf, Error> {
         let folder = self.into.join(&download.name);
         for file in &download.files {
             match &file.archive {

@@ -1,14 +1,14 @@
 //! Unpacking archives.
 
 use crate::error::Error;
-use crate::fetch::Archive;
+use crate::fetch::ArchiveFiles;
 use flate2::read::GzDecoder;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
 
 /// Unpacks what `archive` names of the archive at `path` into `folder`, which is whole or missing.
-pub(super) fn unpack(path: &Path, archive: &Archive, folder: &Path) -> Result<(), Error> {
+pub(super) fn unpack(path: &Path, archive: &ArchiveFiles, folder: &Path) -> Result<(), Error> {
     let mut aside = folder.as_os_str().to_owned();
     aside.push(".unpacking");
     let aside = PathBuf::from(aside);
@@ -33,7 +33,7 @@ pub(super) fn is_zip(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "zip")
 }
 
-fn unpack_tar(file: impl Read, archive: &Archive, into: &Path) -> io::Result<usize> {
+fn unpack_tar(file: impl Read, archive: &ArchiveFiles, into: &Path) -> io::Result<usize> {
     let mut count = 0;
     for entry in tar::Archive::new(GzDecoder::new(file)).entries()? {
         let mut entry = entry?;
@@ -47,7 +47,7 @@ fn unpack_tar(file: impl Read, archive: &Archive, into: &Path) -> io::Result<usi
 }
 
 #[cfg(feature = "zip")]
-fn unzip(file: impl Read + io::Seek, archive: &Archive, into: &Path) -> io::Result<usize> {
+fn unzip(file: impl Read + io::Seek, archive: &ArchiveFiles, into: &Path) -> io::Result<usize> {
     let mut zip = zip::ZipArchive::new(file)?;
     let mut count = 0;
     for index in 0..zip.len() {
@@ -63,12 +63,12 @@ fn unzip(file: impl Read + io::Seek, archive: &Archive, into: &Path) -> io::Resu
 
 /// Refused: the crate `zip` isn't in this build.
 #[cfg(not(feature = "zip"))]
-fn unzip(_file: impl Read, _archive: &Archive, _into: &Path) -> io::Result<usize> {
+fn unzip(_file: impl Read, _archive: &ArchiveFiles, _into: &Path) -> io::Result<usize> {
     Err(io::Error::new(io::ErrorKind::Unsupported, super::WITHOUT_ZIP))
 }
 
 /// Where a member of an archive goes; none if it is not wanted, or would leave the folder.
-fn place(member: &Path, archive: &Archive) -> Option<PathBuf> {
+fn place(member: &Path, archive: &ArchiveFiles) -> Option<PathBuf> {
     let member = member.strip_prefix(".").unwrap_or(member);
     let place = member.strip_prefix(&archive.root).ok()?;
     let inside = place.components().all(|component| matches!(component, Component::Normal(_)));
@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn members_are_placed_without_their_root_and_never_outside() {
-        let all = Archive { root: "set/".to_owned(), members: Vec::new() };
-        let some = Archive { members: vec!["train/".to_owned()], ..all.clone() };
+        let all = ArchiveFiles { root: "set/".to_owned(), members: Vec::new() };
+        let some = ArchiveFiles { members: vec!["train/".to_owned()], ..all.clone() };
         let placed = |member: &str, archive| place(Path::new(member), archive);
         assert_eq!(placed("./set/a.bin", &all), Some(PathBuf::from("a.bin")));
         assert_eq!(placed("set/train/b", &some), Some(PathBuf::from("train/b")));

@@ -1,7 +1,7 @@
 //! Batch normalization whose running statistics are parameters, so that checkpoints hold them.
 
 use crate::layers::parameter::{Param, module};
-use crate::layers::weights::Weights;
+use crate::layers::weights::WeightInitializer;
 use crate::tensor::Tensor;
 use crate::tensor::graph::{dot, sum, sum_with};
 
@@ -29,7 +29,7 @@ module!(BatchNorm { gamma, beta, running_mean, running_variance });
 
 impl BatchNorm {
     /// Normalization of this many channels: γ = 1, β = 0.
-    pub(crate) fn new(channels: usize, weights: &mut Weights) -> Self {
+    pub(crate) fn new(channels: usize, weights: &mut WeightInitializer) -> Self {
         Self {
             gamma: weights.constant(channels, 1.0),
             beta: weights.constant(channels, 0.0),
@@ -43,7 +43,7 @@ impl BatchNorm {
         let (gamma, beta) = (self.gamma.val(), self.beta.val());
         if !training {
             let (mean, variance) = (self.running_mean.val(), self.running_variance.val());
-            return judged(maps, &[gamma, beta, mean, variance]);
+            return normalize_by_running(maps, &[gamma, beta, mean, variance]);
         }
         let [images, _, height, width] = maps.dims();
         let count = (images * height * width) as f64;
@@ -68,7 +68,7 @@ fn update_running(running: Tensor<1>, batch: &[f64], factor: f64) -> Tensor<1> {
 }
 
 /// A batch, normalized.
-struct Batch {
+struct NormalizedBatch {
     output: Tensor<4>,
     /// Of each channel.
     mean: Vec<f64>,
@@ -76,7 +76,7 @@ struct Batch {
     variance: Vec<f64>,
 }
 
-fn normalize_batch(maps: Tensor<4>, gamma: &Tensor<1>, beta: &Tensor<1>) -> Batch {
+fn normalize_batch(maps: Tensor<4>, gamma: &Tensor<1>, beta: &Tensor<1>) -> NormalizedBatch {
     let (shape, sources) = (maps.dims(), [maps.source(), gamma.source(), beta.source()]);
     let mean = means(shape, |place| sum(map(maps.values(), shape, place)));
     let variance = means(shape, |place| {
@@ -95,7 +95,7 @@ fn normalize_batch(maps: Tensor<4>, gamma: &Tensor<1>, beta: &Tensor<1>) -> Batc
         let (gamma, beta) = (gamma.values()[channel], beta.values()[channel]);
         map.iter_mut().for_each(|x| *x = *x * gamma + beta);
     });
-    let gamma = gamma.shared();
+    let gamma = gamma.share_values();
     let output =
         Tensor::made(made, shape, sources, move |mut above, [to_maps, to_gamma, to_beta], gradients| {
             let for_beta = means(shape, |place| sum(map(&above, shape, place)));
@@ -113,11 +113,11 @@ fn normalize_batch(maps: Tensor<4>, gamma: &Tensor<1>, beta: &Tensor<1>) -> Batc
             gradients.add(&to_gamma, sums(for_gamma));
             gradients.add(&to_beta, sums(for_beta));
         });
-    Batch { output, mean, variance }
+    NormalizedBatch { output, mean, variance }
 }
 
 /// Maps normalized by running statistics, as a constant: networks are judged so, not trained.
-fn judged(maps: Tensor<4>, [gamma, beta, mean, variance]: &[Tensor<1>; 4]) -> Tensor<4> {
+fn normalize_by_running(maps: Tensor<4>, [gamma, beta, mean, variance]: &[Tensor<1>; 4]) -> Tensor<4> {
     let shape = maps.dims();
     let mut values = maps.into_values();
     for_each_map(&mut values, shape, |_, channel, map| {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     fn norm() -> BatchNorm {
-        let mut norm = BatchNorm::new(2, &mut Weights::new(0, 0));
+        let mut norm = BatchNorm::new(2, &mut WeightInitializer::new(0, 0));
         norm.gamma.set_value_list(vec![0.7, 1.4]);
         norm
     }

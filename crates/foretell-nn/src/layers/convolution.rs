@@ -1,22 +1,22 @@
 //! Convolution with SAME padding.
 
 use crate::layers::parameter::{Param, module};
-use crate::layers::patches::{Window, convolve};
-use crate::layers::weights::Weights;
+use crate::layers::patches::{ConvolutionWindow, convolve};
+use crate::layers::weights::WeightInitializer;
 use crate::tensor::Tensor;
 
 /// Convolution; its output is ⌈size/stride⌉ large.
 #[derive(Clone)]
-pub(crate) struct Convolution {
+pub(crate) struct ConvolutionLayer {
     /// Shape (filters, channels, kernel height, kernel width).
     pub(crate) weight: Param<4>,
     /// Shape (filters); none where batch normalization follows.
     pub(crate) bias: Option<Param<1>>,
     stride: usize,
 }
-module!(Convolution { weight, bias });
+module!(ConvolutionLayer { weight, bias });
 
-impl Convolution {
+impl ConvolutionLayer {
     /// A convolution with these weights.
     pub(crate) fn new(weight: Param<4>, bias: Option<Param<1>>, stride: usize) -> Self {
         Self { weight, bias, stride }
@@ -25,7 +25,7 @@ impl Convolution {
     /// A convolution before batch normalization: no bias, weights of He's N(0, 2/fan-in). `shape` is that of the weights.
     ///
     /// Source: K. He et al., *Delving deep into rectifiers* (2015).
-    pub(crate) fn with_he_weights(shape: [usize; 4], stride: usize, weights: &mut Weights) -> Self {
+    pub(crate) fn with_he_weights(shape: [usize; 4], stride: usize, weights: &mut WeightInitializer) -> Self {
         let fan_in = shape[1] * shape[2] * shape[3];
         Self { weight: weights.normal(shape, (2.0 / fan_in as f64).sqrt()), bias: None, stride }
     }
@@ -37,7 +37,7 @@ impl Convolution {
         let [vertical, horizontal] = [(height, kernel_height), (width, kernel_width)]
             .map(|(size, kernel)| same_padding(size, kernel, self.stride));
         let (weight, bias) = (self.weight.val(), self.bias.as_ref().map(Param::val));
-        let window = Window { stride: self.stride, vertical, horizontal };
+        let window = ConvolutionWindow { stride: self.stride, vertical, horizontal };
         convolve(&images, &weight, bias.as_ref(), window)
     }
 }

@@ -2,20 +2,20 @@
 
 use crate::layers::parameter::{Param, module};
 use crate::tensor::Tensor;
-use crate::tensor::graph::{PendingGradients, Source};
-use crate::tensor::product::{Matrix, multiply, product};
+use crate::tensor::graph::{GradientSource, PendingGradients};
+use crate::tensor::product::{MatrixView, multiply, product};
 
 /// x ↦ x·W + b.
 #[derive(Clone)]
-pub(crate) struct Dense {
+pub(crate) struct DenseLayer {
     /// Shape (inputs, outputs).
     pub(crate) weight: Param<2>,
     /// Shape (outputs).
     pub(crate) bias: Param<1>,
 }
-module!(Dense { weight, bias });
+module!(DenseLayer { weight, bias });
 
-impl Dense {
+impl DenseLayer {
     /// Vectors of shape (examples, outputs).
     pub(crate) fn forward(&self, vectors: Tensor<2>) -> Tensor<2> {
         linear(vectors, self.weight.val(), self.bias.val())
@@ -28,16 +28,17 @@ pub(crate) fn linear(x: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>) -> Tensor
     let mut made: Vec<f32> = bias.values().iter().copied().cycle().take(rows * outputs).collect();
     multiply(as_matrix(&x), as_matrix(&weight), 1.0, &mut made);
     let sources = [x.source(), weight.source(), bias.source()];
-    let (x, weight) = (x.shared(), weight.shared());
+    let (x, weight) = (x.share_values(), weight.share_values());
     let backward = move |above: Vec<f32>,
-                         [to_x, to_weight, to_bias]: [Source; 3],
+                         [to_x, to_weight, to_bias]: [GradientSource; 3],
                          gradients: &mut PendingGradients| {
-        let from_above = Matrix::new(&above, [rows, outputs]);
+        let from_above = MatrixView::new(&above, [rows, outputs]);
         if to_x.is_some() {
-            gradients.add(&to_x, product(from_above, Matrix::new(&weight, [inputs, outputs]).transposed()));
+            gradients
+                .add(&to_x, product(from_above, MatrixView::new(&weight, [inputs, outputs]).transpose()));
         }
         if to_weight.is_some() {
-            gradients.add(&to_weight, product(Matrix::new(&x, [rows, inputs]).transposed(), from_above));
+            gradients.add(&to_weight, product(MatrixView::new(&x, [rows, inputs]).transpose(), from_above));
         }
         let mut sums = vec![0.0_f32; outputs];
         for row in above.chunks_exact(outputs) {
@@ -48,6 +49,6 @@ pub(crate) fn linear(x: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>) -> Tensor
     Tensor::made(made, [rows, outputs], sources, backward)
 }
 
-fn as_matrix(array: &Tensor<2>) -> Matrix<'_> {
-    Matrix::new(array.values(), array.dims())
+fn as_matrix(array: &Tensor<2>) -> MatrixView<'_> {
+    MatrixView::new(array.values(), array.dims())
 }

@@ -1,17 +1,17 @@
 //! Inverted dropout from a random stream of the trial.
 
 use crate::tensor::Tensor;
-use crate::tensor::elementwise::scaled;
+use crate::tensor::elementwise::scale_each;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
 /// In training a value is zero with probability `rate`, else divided by 1 − `rate`.
 #[derive(Clone)]
-pub(crate) struct Dropout {
+pub(crate) struct DropoutLayer {
     rate: f64,
 }
 
-impl Dropout {
+impl DropoutLayer {
     /// Dropout with this rate, in \[0, 1).
     pub(crate) fn new(rate: f64) -> Self {
         Self { rate }
@@ -32,20 +32,20 @@ impl Dropout {
             let drawn = u32::from(u16::from_le_bytes([pair[0], pair[1]]));
             if drawn < dropped { 0.0 } else { kept }
         };
-        scaled(values, bytes.chunks_exact(2).map(factor).collect())
+        scale_each(values, bytes.chunks_exact(2).map(factor).collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::{Purpose, stream};
+    use crate::stream::{StreamPurpose, stream};
 
     #[test]
     fn dropout_drops_its_rate_keeps_the_mean_and_rests_when_judging() {
-        let dropout = Dropout::new(0.5);
+        let dropout = DropoutLayer::new(0.5);
         let ones = Tensor::constant(vec![1.0; 10_000], [100, 100]);
-        let mut rng = stream(1, Purpose::Dropout, 0);
+        let mut rng = stream(1, StreamPurpose::Dropout, 0);
         let values = |rng| dropout.forward(ones.clone(), rng).into_values();
         let dropped = values(Some(&mut rng));
         let zeros = dropped.iter().filter(|v| **v == 0.0).count();

@@ -1,11 +1,11 @@
 //! Vectors of words.
 
 use crate::tensor::Tensor;
-use crate::tensor::graph::{PendingGradients, Source};
+use crate::tensor::graph::{GradientSource, PendingGradients};
 
 /// Tokens of several sequences, step by step.
 #[derive(Clone, Debug)]
-pub(crate) struct Tokens {
+pub(crate) struct TokenBatch {
     /// Steps and sequences.
     pub(crate) shape: [usize; 2],
     /// The tokens, all sequences of a step after each other.
@@ -13,7 +13,7 @@ pub(crate) struct Tokens {
 }
 
 /// The rows of `words`, shape (words, inputs), that `tokens` name: shape (steps, sequences, inputs).
-pub(crate) fn embedding(words: Tensor<2>, tokens: Tokens) -> Tensor<3> {
+pub(crate) fn embedding(words: Tensor<2>, tokens: TokenBatch) -> Tensor<3> {
     let ([count, inputs], [steps, sequences]) = (words.dims(), tokens.shape);
     let made: Vec<f32> = tokens
         .values
@@ -21,7 +21,7 @@ pub(crate) fn embedding(words: Tensor<2>, tokens: Tokens) -> Tensor<3> {
         .flat_map(|&token| &words.values()[token * inputs..][..inputs])
         .copied()
         .collect();
-    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut PendingGradients| {
+    let backward = move |above: Vec<f32>, [source]: [GradientSource; 1], gradients: &mut PendingGradients| {
         let mut sums = vec![0.0_f32; count * inputs];
         for (&token, above) in tokens.values.iter().zip(above.chunks_exact(inputs)) {
             sums[token * inputs..][..inputs].iter_mut().zip(above).for_each(|(sum, value)| *sum += value);

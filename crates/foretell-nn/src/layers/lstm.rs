@@ -2,7 +2,7 @@
 
 use crate::layers::dense::linear;
 use crate::layers::parameter::{Param, module};
-pub(crate) use crate::layers::recurrence::State;
+pub(crate) use crate::layers::recurrence::LstmState;
 use crate::layers::recurrence::run_recurrence;
 use crate::tensor::Tensor;
 
@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 ///
 /// Source: F. Gers et al., *Learning to forget* (2000); gates in PyTorch's order.
 #[derive(Clone)]
-pub(crate) struct Lstm {
+pub(crate) struct LstmLayer {
     /// W, shape (inputs, 4 · cells).
     pub(crate) input: Param<2>,
     /// U, shape (cells, 4 · cells).
@@ -20,20 +20,20 @@ pub(crate) struct Lstm {
     /// b, shape (4 · cells).
     pub(crate) bias: Param<1>,
 }
-module!(Lstm { input, recurrent, bias });
+module!(LstmLayer { input, recurrent, bias });
 
-impl Lstm {
+impl LstmLayer {
     /// The outputs of all steps, shape (steps, sequences, cells), from inputs of shape (steps, sequences, inputs), and the last state.
     /// Gradients go back to the first step, and no further: the state before it counts as constant.
-    pub(crate) fn forward(&self, inputs: Tensor<3>, state: State) -> (Tensor<3>, State) {
+    pub(crate) fn forward(&self, inputs: Tensor<3>, state: LstmState) -> (Tensor<3>, LstmState) {
         let [steps, sequences, size] = inputs.dims();
         let cells = self.recurrent.dims()[0];
         let inputs = inputs.reshape([steps * sequences, size]);
         let gates = linear(inputs, self.input.val(), self.bias.val()).reshape([steps, sequences, 4 * cells]);
-        let (recurrent, State { hidden, cell }) = (self.recurrent.val(), state);
+        let (recurrent, LstmState { hidden, cell }) = (self.recurrent.val(), state);
         let (outputs, last) = run_recurrence(&gates, &recurrent, &hidden, &cell);
         let [hidden, cell] = last;
-        (outputs, State { hidden, cell })
+        (outputs, LstmState { hidden, cell })
     }
 }
 
@@ -41,24 +41,24 @@ impl Lstm {
 mod tests {
     use super::*;
     use crate::layers::parameter::Module;
-    use crate::layers::weights::Weights;
+    use crate::layers::weights::WeightInitializer;
     use crate::tensor::graph::PendingGradients;
 
     const SHAPE: [usize; 3] = [4, 2, 3];
 
-    fn layer() -> Lstm {
-        let mut weights = Weights::new(3, 0);
-        Lstm {
+    fn layer() -> LstmLayer {
+        let mut weights = WeightInitializer::new(3, 0);
+        LstmLayer {
             input: weights.uniform([3, 20], 0.8),
             recurrent: weights.uniform([5, 20], 0.8),
             bias: weights.uniform([20], 0.8),
         }
     }
 
-    fn state() -> State {
+    fn state() -> LstmState {
         let values: Vec<f32> = (0..20).map(|i| (i as f32 * 1.3).sin() / 2.0).collect();
         let part = |values: &[f32]| Tensor::constant(values.to_vec(), [2, 5]);
-        State { hidden: part(&values[..10]), cell: part(&values[10..]) }
+        LstmState { hidden: part(&values[..10]), cell: part(&values[10..]) }
     }
 
     fn weights() -> Vec<f32> {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     /// Σ of all outputs weighted by sin(i), and all its gradients.
-    fn weighted(layer: &Lstm, inputs: Tensor<3>) -> (f32, PendingGradients) {
+    fn weighted(layer: &LstmLayer, inputs: Tensor<3>) -> (f32, PendingGradients) {
         let (outputs, _) = layer.forward(inputs, state());
         let sum = outputs.values().iter().zip(weights()).map(|(value, weight)| value * weight).sum();
         (sum, outputs.backward(weights()))
@@ -130,7 +130,7 @@ mod tests {
         let (second, end) = layer().forward(half(&inputs()[12..]), between);
         let parts = [first.into_values(), second.into_values()].concat();
         assert!(whole.into_values().iter().zip(&parts).all(|(a, b)| (a - b).abs() < 1e-6));
-        let values = |state: State| [state.hidden.into_values(), state.cell.into_values()].concat();
+        let values = |state: LstmState| [state.hidden.into_values(), state.cell.into_values()].concat();
         assert!(values(last).iter().zip(&values(end)).all(|(a, b)| (a - b).abs() < 1e-6));
     }
 }

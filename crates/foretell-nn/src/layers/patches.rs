@@ -1,8 +1,8 @@
 //! Convolution on the processor as matrix products: the patches that a kernel sees, as the columns of a matrix.
 
 use crate::tensor::Tensor;
-use crate::tensor::graph::{PendingGradients, Source, sum};
-use crate::tensor::product::{Matrix, multiply};
+use crate::tensor::graph::{GradientSource, PendingGradients, sum};
+use crate::tensor::product::{MatrixView, multiply};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ const MIN_COLUMNS: usize = 512;
 
 /// Strides and paddings of a convolution.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Window {
+pub(crate) struct ConvolutionWindow {
     /// Pixels from one patch to the next.
     pub(crate) stride: usize,
     /// Zeros above and below.
@@ -28,14 +28,14 @@ pub(crate) fn convolve(
     images: &Tensor<4>,
     weight: &Tensor<4>,
     bias: Option<&Tensor<1>>,
-    window: Window,
+    window: ConvolutionWindow,
 ) -> Tensor<4> {
     let sizes = ConvolutionSizes::new(images.dims(), weight.dims(), window);
     let maps = convolve_forward(&sizes, images.values(), weight.values(), bias.map(Tensor::values));
     let sources = [images.source(), weight.source(), bias.and_then(Tensor::source)];
-    let (images, weight) = (images.shared(), weight.shared());
+    let (images, weight) = (images.share_values(), weight.share_values());
     let backward = move |above: Vec<f32>,
-                         [to_images, to_weight, to_bias]: [Source; 3],
+                         [to_images, to_weight, to_bias]: [GradientSource; 3],
                          gradients: &mut PendingGradients| {
         let (for_images, for_weight) = backward(&sizes, &images, &weight, &above, to_images.is_some());
         if let Some(gradient) = for_images {
@@ -65,8 +65,8 @@ struct ConvolutionSizes {
 }
 
 impl ConvolutionSizes {
-    fn new(images: [usize; 4], weight: [usize; 4], window: Window) -> Self {
-        let Window { stride, vertical, horizontal } = window;
+    fn new(images: [usize; 4], weight: [usize; 4], window: ConvolutionWindow) -> Self {
+        let ConvolutionWindow { stride, vertical, horizontal } = window;
         let after = |size: usize, (first, last): (usize, usize), kernel: usize| {
             (size + first + last - kernel) / stride + 1
         };
@@ -213,13 +213,13 @@ fn convolve_forward(
     bias: Option<&[f32]>,
 ) -> Vec<f32> {
     let (patches, of_image) = (sizes.patches(), sizes.filters * sizes.patches());
-    let weight = Matrix::new(weight, [sizes.filters, sizes.patch()]);
+    let weight = MatrixView::new(weight, [sizes.filters, sizes.patch()]);
     let mut maps = vec![0.0_f32; sizes.images * of_image];
     let (mut matrix, mut made) = (Vec::new(), Vec::new());
     for group in sizes.groups() {
         sizes.fill(&mut matrix, images, &group);
         let columns = group.len() * patches;
-        let matrix = Matrix::new(&matrix, [sizes.patch(), columns]);
+        let matrix = MatrixView::new(&matrix, [sizes.patch(), columns]);
         if group.len() == 1 {
             // the product of a single image is its maps already, so no copy is needed
             multiply(weight, matrix, 0.0, &mut maps[group.start * of_image..][..of_image]);
@@ -250,17 +250,17 @@ fn backward(
     wants_images: bool,
 ) -> (Option<Vec<f32>>, Vec<f32>) {
     let (patch, filters) = (sizes.patch(), sizes.filters);
-    let transposed = Matrix::new(weight, [filters, patch]).transposed();
+    let transposed = MatrixView::new(weight, [filters, patch]).transpose();
     let mut to_images = wants_images.then(|| vec![0.0_f32; sizes.images * sizes.image()]);
     let mut to_weight = vec![0.0_f32; patch * filters];
     let (mut matrix, mut slopes) = (Vec::new(), Vec::new());
     for group in sizes.groups() {
         let columns = group.len() * sizes.patches();
         let from_above = sizes.above(above, &group);
-        let from_above = Matrix::new(&from_above, [filters, columns]);
+        let from_above = MatrixView::new(&from_above, [filters, columns]);
         sizes.fill(&mut matrix, images, &group);
         // patches times maps and not maps times patches: the smaller of the two matrices is the one that is packed across its rows
-        multiply(Matrix::new(&matrix, [patch, columns]), from_above.transposed(), 1.0, &mut to_weight);
+        multiply(MatrixView::new(&matrix, [patch, columns]), from_above.transpose(), 1.0, &mut to_weight);
         if let Some(to_images) = &mut to_images {
             slopes.resize(patch * columns, 0.0);
             multiply(transposed, from_above, 0.0, &mut slopes);
@@ -327,7 +327,7 @@ mod tests {
             (above, below, left, right) in (0_usize..3, 0_usize..3, 0_usize..3, 0_usize..3),
             with_bias in any::<bool>(),
         ) {
-            let window = Window { stride, vertical: (above, below), horizontal: (left, right) };
+            let window = ConvolutionWindow { stride, vertical: (above, below), horizontal: (left, right) };
             let images = values([count, channels, height, width], 0.1);
             let (weight, bias) = (values([filters, channels, tall, wide], 0.4), values([filters], 0.9));
             let maps = convolve(&images, &weight, with_bias.then_some(&bias), window);

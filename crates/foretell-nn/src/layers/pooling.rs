@@ -1,7 +1,7 @@
 //! Pooling.
 
 use crate::tensor::Tensor;
-use crate::tensor::graph::{PendingGradients, Source, sum};
+use crate::tensor::graph::{GradientSource, PendingGradients, sum};
 
 /// Maxima over windows of `kernel` × `kernel`, without padding; windows that do not fit are left out.
 pub(crate) fn max_pool(images: Tensor<4>, kernel: usize, stride: usize) -> Tensor<4> {
@@ -14,7 +14,7 @@ pub(crate) fn max_pool_ceiling(images: Tensor<4>, kernel: usize, stride: usize) 
 }
 
 /// The side of a map of side `size` after `poolings` poolings of 3 × 3 with stride 2 whose windows may reach over the border.
-pub(crate) fn pooled(size: usize, poolings: usize) -> usize {
+pub(crate) fn pooled_side(size: usize, poolings: usize) -> usize {
     let windows = PoolingWindows { kernel: 3, stride: 2, ceiling: true };
     (0..poolings).fold(size, |size, _| windows.count(size))
 }
@@ -30,7 +30,7 @@ pub(crate) fn global_mean(images: Tensor<4>) -> Tensor<2> {
     let [count, channels, height, width] = images.dims();
     let share = 1.0 / (height * width) as f32;
     let made: Vec<f32> = images.values().chunks_exact(height * width).map(|map| sum(map) * share).collect();
-    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut PendingGradients| {
+    let backward = move |above: Vec<f32>, [source]: [GradientSource; 1], gradients: &mut PendingGradients| {
         let slopes = above.iter().flat_map(|above| std::iter::repeat_n(above * share, height * width));
         gradients.add(&source, slopes.collect());
     };
@@ -88,7 +88,7 @@ fn pool_maxima(images: Tensor<4>, windows: PoolingWindows) -> Tensor<4> {
             }
         }
     }
-    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut PendingGradients| {
+    let backward = move |above: Vec<f32>, [source]: [GradientSource; 1], gradients: &mut PendingGradients| {
         let mut slopes = vec![0.0_f32; count * channels * height * width];
         let maps = slopes.chunks_exact_mut(height * width);
         for ((map, above), places) in
@@ -122,7 +122,7 @@ fn means(images: &Tensor<4>, windows: PoolingWindows) -> Tensor<4> {
             means[place] = lines.map(of_line).sum::<f32>() * share;
         });
     }
-    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut PendingGradients| {
+    let backward = move |above: Vec<f32>, [source]: [GradientSource; 1], gradients: &mut PendingGradients| {
         let mut slopes = vec![0.0_f32; count * channels * height * width];
         for (map, above) in slopes.chunks_exact_mut(height * width).zip(above.chunks_exact(rows * columns)) {
             every(&mut |place, lines, span, share| {

@@ -1,12 +1,12 @@
 //! The steps of a layer of long short-term memory on the processor, in one piece.
 
 use crate::tensor::Tensor;
-use crate::tensor::product::{Matrix, multiply, product};
+use crate::tensor::product::{MatrixView, multiply, product};
 use std::rc::Rc;
 
 /// The state of a layer between two steps, each of shape (sequences, cells). Gradients stop here.
 #[derive(Clone)]
-pub(crate) struct State {
+pub(crate) struct LstmState {
     /// The output h.
     pub(crate) hidden: Tensor<2>,
     /// The memory c.
@@ -24,16 +24,22 @@ pub(crate) fn run_recurrence(
     let [steps, sequences, wide] = gates.dims();
     let sizes = RecurrenceSizes { steps, sequences, cells: wide / 4 };
     let sources = [gates.source(), recurrent.source()];
-    let run =
-        RecurrenceRun::forward(sizes, gates.values(), recurrent.shared(), hidden.values(), memory.values());
+    let run = RecurrenceRun::forward(
+        sizes,
+        gates.values(),
+        recurrent.share_values(),
+        hidden.values(),
+        memory.values(),
+    );
     let (outputs, last) = (run.outputs(), run.last());
     let outputs =
         Tensor::made(outputs, [steps, sequences, sizes.cells], sources, move |above, sources, gradients| {
             let [to_gates, to_recurrent] = sources;
             let slopes = run.backward(&above);
             let before = &run.hidden[..steps * sequences * sizes.cells];
-            let before = Matrix::new(before, [steps * sequences, sizes.cells]).transposed();
-            gradients.add(&to_recurrent, product(before, Matrix::new(&slopes, [steps * sequences, wide])));
+            let before = MatrixView::new(before, [steps * sequences, sizes.cells]).transpose();
+            gradients
+                .add(&to_recurrent, product(before, MatrixView::new(&slopes, [steps * sequences, wide])));
             gradients.add(&to_gates, slopes);
         });
     (outputs, last.map(|part| Tensor::constant(part, [sequences, sizes.cells])))
@@ -79,8 +85,8 @@ impl RecurrenceRun {
         run.memory.extend_from_slice(memory);
         for step in 0..steps {
             let open = &mut run.open[step * sequences * wide..][..sequences * wide];
-            let before = Matrix::new(&run.hidden[step * state..], [sequences, cells]);
-            multiply(before, Matrix::new(&run.recurrent, [cells, wide]), 1.0, open);
+            let before = MatrixView::new(&run.hidden[step * state..], [sequences, cells]);
+            multiply(before, MatrixView::new(&run.recurrent, [cells, wide]), 1.0, open);
             for (sequence, open) in open.chunks_exact_mut(wide).enumerate() {
                 let (sigmoids, rest) = open.split_at_mut(2 * cells);
                 let (fresh, show) = rest.split_at_mut(cells);
@@ -112,7 +118,7 @@ impl RecurrenceRun {
     fn backward(&self, above: &[f32]) -> Vec<f32> {
         let RecurrenceSizes { steps, sequences, cells } = self.sizes;
         let (state, wide) = (sequences * cells, 4 * cells);
-        let transposed = Matrix::new(&self.recurrent, [cells, wide]).transposed();
+        let transposed = MatrixView::new(&self.recurrent, [cells, wide]).transpose();
         let mut to_gates = vec![0.0_f32; steps * sequences * wide];
         let (mut to_hidden, mut to_memory) = (vec![0.0_f32; state], vec![0.0_f32; state]);
         for step in (0..steps).rev() {
@@ -136,7 +142,7 @@ impl RecurrenceRun {
                 }
                 to_memory[place] = memory * keep;
             }
-            multiply(Matrix::new(to_open, [sequences, wide]), transposed, 0.0, &mut to_hidden);
+            multiply(MatrixView::new(to_open, [sequences, wide]), transposed, 0.0, &mut to_hidden);
         }
         to_gates
     }

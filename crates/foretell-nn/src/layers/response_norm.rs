@@ -17,7 +17,7 @@ pub(crate) fn response_norm(images: Tensor<4>, scale: f64, power: f64) -> Tensor
     let shape = images.dims();
     let [_, _, height, width] = shape;
     let share = scale / 9.0;
-    let (values, source) = (images.shared(), images.source());
+    let (values, source) = (images.share_values(), images.source());
     let squares: Vec<f32> = values.iter().map(|x| x * x).collect();
     let mut sums = window_sums(squares, height, width);
     sums.iter_mut().for_each(|sum| *sum = 1.0 + share * *sum);

@@ -1,19 +1,19 @@
 //! Starting weights, drawn from one random stream.
 
 use crate::layers::parameter::Param;
-use crate::stream::{Purpose, stream};
+use crate::stream::{StreamPurpose, stream};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 /// Makes the parameters of a network one after the other.
-pub(crate) struct Weights {
+pub(crate) struct WeightInitializer {
     rng: ChaCha8Rng,
 }
 
-impl Weights {
+impl WeightInitializer {
     /// The weights of attempt `attempt` of the trial with this `seed`.
     pub(crate) fn new(seed: u64, attempt: usize) -> Self {
-        Self { rng: stream(seed, Purpose::Weights, attempt as u64) }
+        Self { rng: stream(seed, StreamPurpose::Weights, attempt as u64) }
     }
 
     /// Values of U(−`bound`, `bound`).
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn normal_values_have_their_mean_and_deviation() {
-        let mut weights = Weights::new(1, 0);
+        let mut weights = WeightInitializer::new(1, 0);
         let drawn = weights.normal([100, 100], 0.01);
         let values = drawn.val().into_values();
         let mean = values.iter().sum::<f32>() / 1e4;

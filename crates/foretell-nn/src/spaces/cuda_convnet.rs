@@ -2,24 +2,24 @@
 //!
 //! Source: A. Krizhevsky, cuda-convnet, `layers-18pct`; ranges of L. Li et al., *Hyperband* (2018), and its published code.
 
-use crate::cost::Cost;
+use crate::cost::NetworkCost;
 use crate::data_spec::DataSpec;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
-use crate::layers::convolution::Convolution;
-use crate::layers::dense::Dense;
+use crate::layers::convolution::ConvolutionLayer;
+use crate::layers::dense::DenseLayer;
 use crate::layers::parameter::module;
-use crate::layers::pooling::{max_pool_ceiling, mean_pool_ceiling, pooled};
+use crate::layers::pooling::{max_pool_ceiling, mean_pool_ceiling, pooled_side};
 use crate::layers::response_norm::response_norm;
-use crate::layers::weights::Weights;
+use crate::layers::weights::WeightInitializer;
 use crate::optimizer::Optimizer;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
-use crate::space::{Plan, Report, Searched, Size, SmallSizes, Space, telling};
+use crate::space::{EpochCallback, NetworkSize, SearchedSpace, SmallSizes, Space, TrainingPlan, telling};
 use crate::spaces::descent::{bias, descent};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::relu;
-use crate::training::{Recipe, run};
+use crate::training::{TrainingRecipe, run};
 use foretell::ImageShape;
 use rand_chacha::ChaCha8Rng;
 
@@ -38,22 +38,22 @@ impl Space for CudaConvnetSpace {
         "hyperparameters of the cuda-convnet 18 % network"
     }
 
-    fn plan(&self) -> Plan {
-        let size = Size { width: 0.25, max_layers: None };
+    fn plan(&self) -> TrainingPlan {
+        let size = NetworkSize { width: 0.25, max_layers: None };
         let small = SmallSizes { size, batch_size: 16 };
-        Plan { smallest: MIN_SIDE, free_rate: false, ..Plan::images(60, 100, small) }
+        TrainingPlan { smallest: MIN_SIDE, free_rate: false, ..TrainingPlan::images(60, 100, small) }
     }
 
     /// 12 epochs on SVHN, which has twelve times the images of CIFAR-10.
-    fn plan_on(&self, data: &DataSpec) -> Plan {
+    fn plan_on(&self, data: &DataSpec) -> TrainingPlan {
         let plan = self.plan();
         let epochs = if matches!(data, DataSpec::Svhn { .. }) { 12 } else { plan.epochs };
-        Plan { epochs, ..plan }
+        TrainingPlan { epochs, ..plan }
     }
 
     /// The paper's ranges. The released Hyperband code draws the last penalty from 5e-3 to 500 instead; λ = 1 of the original
     /// network is in both.
-    fn search_space(&self, _size: &Size) -> Searched {
+    fn search_space(&self, _size: &NetworkSize) -> SearchedSpace {
         let texts = [
             "learning_rate=log:5e-5:5",
             "learning_rate_reductions=int:0:3",
@@ -64,10 +64,10 @@ impl Space for CudaConvnetSpace {
             "lrn_scale=log:5e-6:5",
             "lrn_power=float:0.01:3",
         ];
-        Searched::Parameters(texts.map(str::to_owned).into())
+        SearchedSpace::Parameters(texts.map(str::to_owned).into())
     }
 
-    fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
+    fn train(&self, spec: &TrainSpec, report: &mut EpochCallback<'_>) -> Result<TrainOutcome, Error> {
         let any = 0.0..=f64::MAX;
         let momentum = CudaConvnetRecipe {
             learning_rate: spec.number("learning_rate", f64::MIN_POSITIVE..=f64::MAX)?,
@@ -79,7 +79,7 @@ impl Space for CudaConvnetSpace {
                 spec.number("fc_l2", any.clone())?,
             ],
             norm: (spec.number("lrn_scale", any.clone())?, spec.number("lrn_power", any)?),
-            width: Size { width: spec.width, max_layers: None },
+            width: NetworkSize { width: spec.width, max_layers: None },
             input: ImageShape { channels: 0, height: 0, width: 0 },
             classes: 0,
         };
@@ -96,7 +96,7 @@ struct CudaConvnetRecipe {
     reductions: usize,
     penalties: [f64; 4],
     norm: (f64, f64),
-    width: Size,
+    width: NetworkSize,
     input: ImageShape,
     classes: usize,
 }
@@ -106,23 +106,23 @@ impl CudaConvnetRecipe {
         [32, 64].map(|filters| self.width.scale(filters))
     }
 
-    fn cost(&self) -> Cost {
+    fn cost(&self) -> NetworkCost {
         let ([narrow, wide], ImageShape { channels, height, width }) = (self.filters(), self.input);
         let convolutions = [[narrow, channels], [narrow, narrow], [wide, narrow]];
-        let (mut cost, mut height, mut width) = (Cost::default(), height, width);
+        let (mut cost, mut height, mut width) = (NetworkCost::default(), height, width);
         for [filters, channels] in convolutions {
             cost = cost.with(&[filters, channels, 5, 5], height * width);
-            (height, width) = (pooled(height, 1), pooled(width, 1));
+            (height, width) = (pooled_side(height, 1), pooled_side(width, 1));
         }
         cost.with(&[wide, height, width, self.classes], 1)
     }
 }
 
-impl Recipe for CudaConvnetRecipe {
-    type Network = Network;
+impl TrainingRecipe for CudaConvnetRecipe {
+    type Network = CudaConvnetNetwork;
 
-    fn network(&self, weights: &mut Weights) -> Network {
-        Network::new(self, weights)
+    fn network(&self, weights: &mut WeightInitializer) -> CudaConvnetNetwork {
+        CudaConvnetNetwork::new(self, weights)
     }
 
     fn optimizer(&self) -> Optimizer {
@@ -140,36 +140,36 @@ impl Recipe for CudaConvnetRecipe {
 
 /// Three convolutions of 5 × 5 with pooling, the first two with response normalization, and a fully connected layer.
 #[derive(Clone)]
-struct Network {
-    conv1: Convolution,
-    conv2: Convolution,
-    conv3: Convolution,
-    fc: Dense,
+struct CudaConvnetNetwork {
+    conv1: ConvolutionLayer,
+    conv2: ConvolutionLayer,
+    conv3: ConvolutionLayer,
+    fc: DenseLayer,
     scale: f64,
     power: f64,
 }
-module!(Network { conv1, conv2, conv3, fc });
+module!(CudaConvnetNetwork { conv1, conv2, conv3, fc });
 
-impl Network {
+impl CudaConvnetNetwork {
     /// 32, 32 and 64 filters times the width; weights of N(0, 10⁻⁸) in the first layer, N(0, 10⁻⁴) in the others, biases 0.
-    fn new(recipe: &CudaConvnetRecipe, weights: &mut Weights) -> Self {
+    fn new(recipe: &CudaConvnetRecipe, weights: &mut WeightInitializer) -> Self {
         let [narrow, wide] = recipe.filters();
         let [penalty1, penalty2, penalty3, penalty] = recipe.penalties;
         let mut convolution = |filters, channels, sd, penalty| {
             let weight = weights.normal([filters, channels, 5, 5], sd).with_penalty(penalty);
-            Convolution::new(weight, Some(bias(filters, 0.0, weights)), 1)
+            ConvolutionLayer::new(weight, Some(bias(filters, 0.0, weights)), 1)
         };
         let conv1 = convolution(narrow, recipe.input.channels, 1e-4, penalty1);
         let conv2 = convolution(narrow, narrow, 0.01, penalty2);
         let conv3 = convolution(wide, narrow, 0.01, penalty3);
-        let inputs = wide * pooled(recipe.input.height, 3) * pooled(recipe.input.width, 3);
+        let inputs = wide * pooled_side(recipe.input.height, 3) * pooled_side(recipe.input.width, 3);
         let weight = weights.normal([inputs, recipe.classes], 0.01).with_penalty(penalty);
-        let fc = Dense { weight, bias: bias(recipe.classes, 0.0, weights) };
+        let fc = DenseLayer { weight, bias: bias(recipe.classes, 0.0, weights) };
         Self { conv1, conv2, conv3, fc, scale: recipe.norm.0, power: recipe.norm.1 }
     }
 }
 
-impl ImageNetwork for Network {
+impl ImageNetwork for CudaConvnetNetwork {
     fn logits(&mut self, images: Tensor<4>, _training: Option<&mut ChaCha8Rng>) -> Tensor<2> {
         let x = relu(max_pool_ceiling(self.conv1.forward(images), 3, 2));
         let x = response_norm(x, self.scale, self.power);
@@ -192,11 +192,11 @@ mod tests {
             reductions: 0,
             penalties: [0.004, 0.004, 0.004, 1.0],
             norm: (5e-5, 0.75),
-            width: Size { width: 1.0, max_layers: None },
+            width: NetworkSize { width: 1.0, max_layers: None },
             input: ImageShape { channels: 3, height: 32, width: 32 },
             classes: 10,
         };
-        let mut network = recipe.network(&mut Weights::new(0, 0));
+        let mut network = recipe.network(&mut WeightInitializer::new(0, 0));
         assert_eq!(network.parameter_value_count(), 89_578);
         // biases: 32 + 32 + 64 + 10
         let cost = recipe.cost();
@@ -215,7 +215,7 @@ mod tests {
             reductions: 0,
             penalties: [0.004, 0.02, 0.003, 1.0],
             norm: (0.05, 0.75),
-            width: Size { width: 0.25, max_layers: None },
+            width: NetworkSize { width: 0.25, max_layers: None },
             input: ImageShape { channels: 3, height: SIDE, width: SIDE },
             classes: CLASSES,
         };

@@ -4,20 +4,20 @@
 //! W. Zaremba, I. Sutskever, O. Vinyals, *Recurrent neural network regularization* (2014). `lstm-400` follows the paper's description
 //! (a dictionary of 400 words) and its released curves (2 to 5 layers, a base rate of 0.1, which falls every 15,000 steps).
 
-use crate::cost::Cost;
+use crate::cost::NetworkCost;
 use crate::error::Error;
-use crate::layers::dense::Dense;
-use crate::layers::dropout::Dropout;
-use crate::layers::embedding::{Tokens, embedding};
-use crate::layers::lstm::{Lstm, State};
+use crate::layers::dense::DenseLayer;
+use crate::layers::dropout::DropoutLayer;
+use crate::layers::embedding::{TokenBatch, embedding};
+use crate::layers::lstm::{LstmLayer, LstmState};
 use crate::layers::parameter::{Param, module};
-use crate::layers::weights::Weights;
-use crate::optimizer::{Optimizer, Rule};
+use crate::layers::weights::WeightInitializer;
+use crate::optimizer::{Optimizer, UpdateRule};
 use crate::plan::{TrainOutcome, TrainSpec};
-use crate::space::{Plan, Report, Searched, Size, SmallSizes, Space, telling};
+use crate::space::{EpochCallback, NetworkSize, SearchedSpace, SmallSizes, Space, TrainingPlan, telling};
 use crate::tensor::Tensor;
 use crate::text_lessons::{TextNetwork, UNROLLED_STEPS};
-use crate::training::{Recipe, run};
+use crate::training::{TrainingRecipe, run};
 use rand_chacha::ChaCha8Rng;
 
 /// A space of language models.
@@ -72,38 +72,38 @@ impl Space for LstmSpace {
         self.about
     }
 
-    fn plan(&self) -> Plan {
-        let size = Size { width: 0.1, max_layers: None };
+    fn plan(&self) -> TrainingPlan {
+        let size = NetworkSize { width: 0.1, max_layers: None };
         let small = SmallSizes { size, batch_size: 20 };
-        Plan { vocabulary: self.vocabulary, ..Plan::text(60, 50, small) }
+        TrainingPlan { vocabulary: self.vocabulary, ..TrainingPlan::text(60, 50, small) }
     }
 
     /// `cells` are those of a layer, `inputs` the length of a word's vector.
-    fn search_space(&self, size: &Size) -> Searched {
+    fn search_space(&self, size: &NetworkSize) -> SearchedSpace {
         let sizes = || (10..1400).step_by(20);
         let [fewest, most] = self.layers;
         let most = most.min(size.max_layers.unwrap_or(most)).max(1);
-        Searched::Parameters(vec![
+        SearchedSpace::Parameters(vec![
             format!("layers=int:{}:{most}", fewest.min(most)),
             size.choice("cells", sizes()),
             size.choice("inputs", sizes()),
         ])
     }
 
-    fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
+    fn train(&self, spec: &TrainSpec, report: &mut EpochCallback<'_>) -> Result<TrainOutcome, Error> {
         let layers = spec.count("layers", 1..=100)?;
         let cells = spec.count("cells", 1..=100_000)?;
         let inputs = spec.count("inputs", 1..=100_000)?;
         let data = spec.text()?.limit_vocabulary(self.vocabulary.unwrap_or(usize::MAX));
         let words = data.words.len();
-        let recipe = Descent { layers, cells, inputs, words, rate: self.rate, schedule: self.schedule };
+        let recipe = LstmRecipe { layers, cells, inputs, words, rate: self.rate, schedule: self.schedule };
         run(spec, &recipe, &data, &mut telling(recipe.cost(), report))
     }
 }
 
 /// Gradient descent; gradients longer than 0.25 are shortened to that; half of the values between layers drop out. All weights
 /// start in U(−0.1, 0.1), biases at 0.
-struct Descent {
+struct LstmRecipe {
     layers: usize,
     cells: usize,
     inputs: usize,
@@ -112,9 +112,9 @@ struct Descent {
     schedule: fn(usize, usize) -> f64,
 }
 
-impl Descent {
-    fn cost(&self) -> Cost {
-        let words = Cost::default().with(&[self.words, self.inputs], 0);
+impl LstmRecipe {
+    fn cost(&self) -> NetworkCost {
+        let words = NetworkCost::default().with(&[self.words, self.inputs], 0);
         let layers = (0..self.layers).fold(words, |cost, layer| {
             let inputs = if layer == 0 { self.inputs } else { self.cells };
             cost.with(&[inputs + self.cells, 4 * self.cells], 1)
@@ -123,14 +123,14 @@ impl Descent {
     }
 }
 
-impl Recipe for Descent {
-    type Network = Network;
+impl TrainingRecipe for LstmRecipe {
+    type Network = LstmNetwork;
 
-    fn network(&self, weights: &mut Weights) -> Network {
+    fn network(&self, weights: &mut WeightInitializer) -> LstmNetwork {
         let words = weights.uniform([self.words, self.inputs], 0.1);
         let layers = (0..self.layers).map(|layer| {
             let inputs = if layer == 0 { self.inputs } else { self.cells };
-            Lstm {
+            LstmLayer {
                 input: weights.uniform([inputs, 4 * self.cells], 0.1),
                 recurrent: weights.uniform([self.cells, 4 * self.cells], 0.1),
                 bias: weights.constant(4 * self.cells, 0.0),
@@ -138,12 +138,12 @@ impl Recipe for Descent {
         });
         let layers = layers.collect();
         let weight = weights.uniform([self.cells, self.words], 0.1);
-        let last = Dense { weight, bias: weights.constant(self.words, 0.0) };
-        Network { words, layers, last, dropout: Dropout::new(0.5) }
+        let last = DenseLayer { weight, bias: weights.constant(self.words, 0.0) };
+        LstmNetwork { words, layers, last, dropout: DropoutLayer::new(0.5) }
     }
 
     fn optimizer(&self) -> Optimizer {
-        Optimizer::new(Rule::Descent)
+        Optimizer::new(UpdateRule::Descent)
     }
 
     fn starts(&self) -> Vec<f64> {
@@ -161,27 +161,27 @@ impl Recipe for Descent {
 
 /// Vectors of words, layers of cells, and a fully connected layer to the next word.
 #[derive(Clone)]
-struct Network {
+struct LstmNetwork {
     /// Shape (words, inputs).
     words: Param<2>,
-    layers: Vec<Lstm>,
-    last: Dense,
-    dropout: Dropout,
+    layers: Vec<LstmLayer>,
+    last: DenseLayer,
+    dropout: DropoutLayer,
 }
-module!(Network { words, layers, last });
+module!(LstmNetwork { words, layers, last });
 
-impl TextNetwork for Network {
-    fn start(&self, sequences: usize) -> Vec<State> {
-        let zeros = |layer: &Lstm| Tensor::zeros([sequences, layer.recurrent.dims()[0]]);
-        self.layers.iter().map(|layer| State { hidden: zeros(layer), cell: zeros(layer) }).collect()
+impl TextNetwork for LstmNetwork {
+    fn start(&self, sequences: usize) -> Vec<LstmState> {
+        let zeros = |layer: &LstmLayer| Tensor::zeros([sequences, layer.recurrent.dims()[0]]);
+        self.layers.iter().map(|layer| LstmState { hidden: zeros(layer), cell: zeros(layer) }).collect()
     }
 
     fn logits(
         &self,
-        tokens: Tokens,
-        states: Vec<State>,
+        tokens: TokenBatch,
+        states: Vec<LstmState>,
         mut training: Option<&mut ChaCha8Rng>,
-    ) -> (Tensor<2>, Vec<State>) {
+    ) -> (Tensor<2>, Vec<LstmState>) {
         let [steps, sequences] = tokens.shape;
         let mut x = self.dropout.forward(embedding(self.words.val(), tokens), training.as_deref_mut());
         let mut last = Vec::with_capacity(states.len());
@@ -200,8 +200,8 @@ mod tests {
     use super::*;
     use crate::layers::parameter::Module;
 
-    fn descent(layers: usize, cells: usize, inputs: usize, words: usize) -> Descent {
-        Descent { layers, cells, inputs, words, rate: LSTM_SPACE.rate, schedule: LSTM_SPACE.schedule }
+    fn descent(layers: usize, cells: usize, inputs: usize, words: usize) -> LstmRecipe {
+        LstmRecipe { layers, cells, inputs, words, rate: LSTM_SPACE.rate, schedule: LSTM_SPACE.schedule }
     }
 
     #[test]
@@ -218,14 +218,14 @@ mod tests {
     #[test]
     fn a_network_has_its_parameters_and_predicts_from_the_words_before() {
         let recipe = descent(2, 5, 3, 7);
-        let network = recipe.network(&mut Weights::new(0, 0));
+        let network = recipe.network(&mut WeightInitializer::new(0, 0));
         assert_eq!(network.parameter_value_count(), 7 * 3 + (3 + 5 + 1) * 20 + (5 + 5 + 1) * 20 + 5 * 7 + 7);
         let cost = recipe.cost();
         // biases: 20 a layer and 7
         assert_eq!(cost.weights as usize, network.parameter_value_count() - 2 * 20 - 7);
         assert_eq!(cost.multiply_adds, cost.weights - 7 * 3);
         let logits = |tokens: [[usize; 2]; 3]| -> Vec<f32> {
-            let tokens = Tokens { shape: [3, 2], values: tokens.concat() };
+            let tokens = TokenBatch { shape: [3, 2], values: tokens.concat() };
             let (logits, states) = network.logits(tokens, network.start(2), None);
             assert_eq!((logits.dims(), states.len()), ([6, 7], 2));
             logits.into_values()

@@ -6,20 +6,20 @@
 use crate::data_spec::DataSpec;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
-use crate::layers::convolution::Convolution;
-use crate::layers::dense::Dense;
-use crate::layers::dropout::Dropout;
+use crate::layers::convolution::ConvolutionLayer;
+use crate::layers::dense::DenseLayer;
+use crate::layers::dropout::DropoutLayer;
 use crate::layers::parameter::{Module, Parameter, module};
 use crate::layers::pooling::{global_mean, max_pool};
-use crate::layers::weights::Weights;
-use crate::optimizer::{Optimizer, Rule};
+use crate::layers::weights::WeightInitializer;
+use crate::optimizer::{Optimizer, UpdateRule};
 use crate::plan::{TrainOutcome, TrainSpec};
-use crate::schedule::{ATTEMPTS, attempt_rate, learning_rate};
-use crate::space::{Plan, Report, Searched, Size, SmallSizes, Space, telling};
+use crate::schedule::{MAX_ATTEMPTS, attempt_rate, learning_rate};
+use crate::space::{EpochCallback, NetworkSize, SearchedSpace, SmallSizes, Space, TrainingPlan, telling};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::relu;
-use crate::training::{Recipe, run};
-use foretell::{ImageShape, LayerSequence, NETWORK};
+use crate::training::{TrainingRecipe, run};
+use foretell::{ImageShape, LayerSequence, NETWORK_KEY};
 use rand_chacha::ChaCha8Rng;
 
 /// The space.
@@ -34,31 +34,31 @@ impl Space for MetaqnnSpace {
         "MetaQNN networks"
     }
 
-    fn plan(&self) -> Plan {
-        let size = Size { width: 0.125, max_layers: Some(8) };
+    fn plan(&self) -> TrainingPlan {
+        let size = NetworkSize { width: 0.125, max_layers: Some(8) };
         let small = SmallSizes { size, batch_size: 16 };
-        Plan::images(20, 128, small)
+        TrainingPlan::images(20, 128, small)
     }
 
     /// Digits have shallower networks: at most 12 layers on SVHN and MNIST.
-    fn plan_on(&self, data: &DataSpec) -> Plan {
+    fn plan_on(&self, data: &DataSpec) -> TrainingPlan {
         let max_layers = matches!(data, DataSpec::Svhn { .. } | DataSpec::Mnist { .. }).then_some(12);
-        Plan { max_layers, ..self.plan() }
+        TrainingPlan { max_layers, ..self.plan() }
     }
 
-    fn search_space(&self, _size: &Size) -> Searched {
-        Searched::Layers
+    fn search_space(&self, _size: &NetworkSize) -> SearchedSpace {
+        SearchedSpace::Layers
     }
 
-    fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
-        let net = spec.configuration.get(NETWORK).and_then(|value| value.text());
-        let net = net.ok_or_else(|| spec.parameter_error(NETWORK, "a network in layer notation"))?;
+    fn train(&self, spec: &TrainSpec, report: &mut EpochCallback<'_>) -> Result<TrainOutcome, Error> {
+        let net = spec.configuration.get(NETWORK_KEY).and_then(|value| value.as_text());
+        let net = net.ok_or_else(|| spec.parameter_error(NETWORK_KEY, "a network in layer notation"))?;
         let layers =
-            net.parse().map_err(|error| spec.parameter_error(NETWORK, &format!("a network: {error}")))?;
+            net.parse().map_err(|error| spec.parameter_error(NETWORK_KEY, &format!("a network: {error}")))?;
         let data = spec.images()?;
         check_classes(&layers, &spec.data.to_string(), data.train.classes)?;
-        let cost = layers.counts(data.train.shape)?.into();
-        let recipe = Adam { layers, input: data.train.shape };
+        let cost = layers.network_counts(data.train.shape)?.into();
+        let recipe = MetaqnnRecipe { layers, input: data.train.shape };
         run(spec, &recipe, &data, &mut telling(cost, report))
     }
 }
@@ -80,24 +80,24 @@ fn check_classes(layers: &LayerSequence, data: &str, expected: usize) -> Result<
 
 /// Adam with β₁ = 0.9, β₂ = 0.999, ε = 10⁻⁸ and 5·10⁻⁴ times the weights added to the gradient (L2); the rate falls to a fifth
 /// at each quarter of the plan. Weights start in Caffe's Xavier range, U(−√(3/fan-in), √(3/fan-in)), biases at 0.
-struct Adam {
+struct MetaqnnRecipe {
     layers: LayerSequence,
     input: ImageShape,
 }
 
-impl Recipe for Adam {
-    type Network = Network;
+impl TrainingRecipe for MetaqnnRecipe {
+    type Network = MetaqnnNetwork;
 
-    fn network(&self, weights: &mut Weights) -> Network {
-        Network::new(&self.layers, self.input, weights)
+    fn network(&self, weights: &mut WeightInitializer) -> MetaqnnNetwork {
+        MetaqnnNetwork::new(&self.layers, self.input, weights)
     }
 
     fn optimizer(&self) -> Optimizer {
-        Optimizer::new(Rule::Adam).with_penalty(5e-4)
+        Optimizer::new(UpdateRule::Adam).with_penalty(5e-4)
     }
 
     fn starts(&self) -> Vec<f64> {
-        (0..ATTEMPTS).map(attempt_rate).collect()
+        (0..MAX_ATTEMPTS).map(attempt_rate).collect()
     }
 
     fn schedule(&self, epoch: usize, epochs: usize) -> f64 {
@@ -107,26 +107,26 @@ impl Recipe for Adam {
 
 /// A network: its layers, first to last.
 #[derive(Clone)]
-struct Network {
-    layers: Vec<Layer>,
+struct MetaqnnNetwork {
+    layers: Vec<NetworkLayer>,
 }
-module!(Network { layers });
+module!(MetaqnnNetwork { layers });
 
 #[derive(Clone)]
-enum Layer {
+enum NetworkLayer {
     /// With ReLU.
-    Convolution(Convolution),
-    Pooling(Pooling),
-    Dropout(Dropout),
+    Convolution(ConvolutionLayer),
+    Pooling(MaxPooling),
+    Dropout(DropoutLayer),
     /// With ReLU.
-    Dense(Dense),
+    Dense(DenseLayer),
     /// The layer before the softmax.
-    Last(Dense),
+    Last(DenseLayer),
     /// A convolution with ReLU to a map a class, then the mean of each map.
-    Average(Convolution),
+    Average(ConvolutionLayer),
 }
 
-impl Module for Layer {
+impl Module for NetworkLayer {
     fn visit(&mut self, visit: &mut dyn FnMut(&mut Parameter)) {
         match self {
             Self::Convolution(layer) | Self::Average(layer) => layer.visit(visit),
@@ -138,7 +138,7 @@ impl Module for Layer {
 
 /// Max-pooling without padding.
 #[derive(Clone)]
-struct Pooling {
+struct MaxPooling {
     kernel: usize,
     stride: usize,
 }
@@ -151,20 +151,22 @@ enum LayerSignal {
     Vector(Tensor<2>),
 }
 
-impl Network {
+impl MetaqnnNetwork {
     /// Builds `sequence`, which fits images of shape `input`.
-    fn new(sequence: &LayerSequence, input: ImageShape, weights: &mut Weights) -> Self {
+    fn new(sequence: &LayerSequence, input: ImageShape, weights: &mut WeightInitializer) -> Self {
         let mut builder = LayerBuilder { shape: input, averaged: false, weights };
         Self { layers: sequence.0.iter().filter_map(|layer| builder.layer(layer)).collect() }
     }
 }
 
-impl ImageNetwork for Network {
+impl ImageNetwork for MetaqnnNetwork {
     fn logits(&mut self, images: Tensor<4>, mut training: Option<&mut ChaCha8Rng>) -> Tensor<2> {
         let signal = self.layers.iter().fold(LayerSignal::Image(images), |signal, layer| match layer {
-            Layer::Convolution(layer) => LayerSignal::Image(relu(layer.forward(signal.image()))),
-            Layer::Pooling(layer) => LayerSignal::Image(max_pool(signal.image(), layer.kernel, layer.stride)),
-            Layer::Dropout(layer) => match signal {
+            NetworkLayer::Convolution(layer) => LayerSignal::Image(relu(layer.forward(signal.image()))),
+            NetworkLayer::Pooling(layer) => {
+                LayerSignal::Image(max_pool(signal.image(), layer.kernel, layer.stride))
+            }
+            NetworkLayer::Dropout(layer) => match signal {
                 LayerSignal::Image(image) => {
                     LayerSignal::Image(layer.forward(image, training.as_deref_mut()))
                 }
@@ -172,9 +174,11 @@ impl ImageNetwork for Network {
                     LayerSignal::Vector(layer.forward(vector, training.as_deref_mut()))
                 }
             },
-            Layer::Dense(layer) => LayerSignal::Vector(relu(layer.forward(signal.vector()))),
-            Layer::Last(layer) => LayerSignal::Vector(layer.forward(signal.vector())),
-            Layer::Average(layer) => LayerSignal::Vector(global_mean(relu(layer.forward(signal.image())))),
+            NetworkLayer::Dense(layer) => LayerSignal::Vector(relu(layer.forward(signal.vector()))),
+            NetworkLayer::Last(layer) => LayerSignal::Vector(layer.forward(signal.vector())),
+            NetworkLayer::Average(layer) => {
+                LayerSignal::Vector(global_mean(relu(layer.forward(signal.image()))))
+            }
         });
         signal.vector()
     }
@@ -184,50 +188,50 @@ impl ImageNetwork for Network {
 struct LayerBuilder<'a> {
     shape: ImageShape,
     averaged: bool,
-    weights: &'a mut Weights,
+    weights: &'a mut WeightInitializer,
 }
 
 impl LayerBuilder<'_> {
     /// The next layer; none for the softmax that ends a network with global average pooling.
-    fn layer(&mut self, layer: &foretell::Layer) -> Option<Layer> {
+    fn layer(&mut self, layer: &foretell::Layer) -> Option<NetworkLayer> {
         Some(match *layer {
             foretell::Layer::Convolution { filters, kernel, stride } => {
-                Layer::Convolution(self.convolution(filters, kernel, stride))
+                NetworkLayer::Convolution(self.convolution(filters, kernel, stride))
             }
             foretell::Layer::Pooling { kernel, stride } => {
                 self.shape.height = (self.shape.height - kernel) / stride + 1;
                 self.shape.width = (self.shape.width - kernel) / stride + 1;
-                Layer::Pooling(Pooling { kernel, stride })
+                NetworkLayer::Pooling(MaxPooling { kernel, stride })
             }
             foretell::Layer::Dropout { index, of } => {
-                Layer::Dropout(Dropout::new(0.5 * index as f64 / of as f64))
+                NetworkLayer::Dropout(DropoutLayer::new(0.5 * index as f64 / of as f64))
             }
-            foretell::Layer::FullyConnected { units } => Layer::Dense(self.dense(units)),
+            foretell::Layer::FullyConnected { units } => NetworkLayer::Dense(self.dense(units)),
             foretell::Layer::GlobalAveragePooling { classes } => {
                 self.averaged = true;
-                Layer::Average(self.convolution(classes, 1, 1))
+                NetworkLayer::Average(self.convolution(classes, 1, 1))
             }
-            foretell::Layer::Softmax { classes } if !self.averaged => Layer::Last(self.dense(classes)),
+            foretell::Layer::Softmax { classes } if !self.averaged => NetworkLayer::Last(self.dense(classes)),
             // the average pooling before has made a value for each class, so the softmax adds no layer
             foretell::Layer::Softmax { .. } => return None,
         })
     }
 
-    fn convolution(&mut self, filters: usize, kernel: usize, stride: usize) -> Convolution {
+    fn convolution(&mut self, filters: usize, kernel: usize, stride: usize) -> ConvolutionLayer {
         let channels = self.shape.channels;
         let weight = self
             .weights
             .uniform([filters, channels, kernel, kernel], xavier_bound(channels * kernel * kernel));
         let (height, width) = (self.shape.height.div_ceil(stride), self.shape.width.div_ceil(stride));
         self.shape = ImageShape { channels: filters, height, width };
-        Convolution::new(weight, Some(self.weights.constant(filters, 0.0)), stride)
+        ConvolutionLayer::new(weight, Some(self.weights.constant(filters, 0.0)), stride)
     }
 
-    fn dense(&mut self, units: usize) -> Dense {
+    fn dense(&mut self, units: usize) -> DenseLayer {
         let inputs = self.shape.channels * self.shape.height * self.shape.width;
         let weight = self.weights.uniform([inputs, units], xavier_bound(inputs));
         self.shape = ImageShape { channels: units, height: 1, width: 1 };
-        Dense { weight, bias: self.weights.constant(units, 0.0) }
+        DenseLayer { weight, bias: self.weights.constant(units, 0.0) }
     }
 }
 
@@ -263,8 +267,8 @@ mod tests {
 
     const SHAPE: ImageShape = ImageShape { channels: 3, height: 9, width: 11 };
 
-    fn build(sequence: &LayerSequence) -> Network {
-        Network::new(sequence, SHAPE, &mut Weights::new(1, 0))
+    fn build(sequence: &LayerSequence) -> MetaqnnNetwork {
+        MetaqnnNetwork::new(sequence, SHAPE, &mut WeightInitializer::new(1, 0))
     }
 
     fn images(count: usize) -> Tensor<4> {
@@ -300,7 +304,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn a_network_has_the_parameters_and_the_output_that_its_sequence_promises(sequence in sequence()) {
-            if let Ok(counts) = sequence.counts(SHAPE) {
+            if let Ok(counts) = sequence.network_counts(SHAPE) {
                 let mut network = build(&sequence);
                 prop_assert_eq!(network.parameter_value_count() as u64, counts.parameters);
                 prop_assert_eq!(network.logits(images(2), None).dims(), [2, 4]);
@@ -312,8 +316,10 @@ mod tests {
     fn starting_weights_fill_the_xavier_range_and_differ_by_attempt() {
         let sequence = "[C(64,3,1), GAP(10), SM(10)]".parse().unwrap();
         let weights = |attempt| {
-            let network = Network::new(&sequence, SHAPE, &mut Weights::new(1, attempt));
-            let Layer::Convolution(first) = &network.layers[0] else { panic!("a convolution comes first") };
+            let network = MetaqnnNetwork::new(&sequence, SHAPE, &mut WeightInitializer::new(1, attempt));
+            let NetworkLayer::Convolution(first) = &network.layers[0] else {
+                panic!("a convolution comes first")
+            };
             first.weight.val().into_values()
         };
         let bound = (3.0_f32 / 27.0).sqrt();
@@ -327,7 +333,9 @@ mod tests {
     #[test]
     fn convolution_agrees_with_the_sum_written_out() {
         let network = build(&"[C(2,3,2), SM(4)]".parse().unwrap());
-        let Layer::Convolution(layer) = &network.layers[0] else { panic!("a convolution comes first") };
+        let NetworkLayer::Convolution(layer) = &network.layers[0] else {
+            panic!("a convolution comes first")
+        };
         let output = layer.forward(images(1));
         assert_eq!(output.dims(), [1, 2, 5, 6]);
         let output = output.into_values();
@@ -348,18 +356,22 @@ mod tests {
     }
 
     /// Σ of the logits weighted by 1, 2, … and its gradient with respect to the first parameter.
-    fn weighted_logits(network: &Network) -> (f64, Vec<f32>) {
+    fn weighted_logits(network: &MetaqnnNetwork) -> (f64, Vec<f32>) {
         let logits = network.clone().logits(images(2), None);
         let weights: Vec<f32> = (1..=logits.values().len()).map(|i| i as f32).collect();
         let sum = logits.values().iter().zip(&weights).map(|(logit, weight)| f64::from(logit * weight)).sum();
-        let Layer::Convolution(first) = &network.layers[0] else { panic!("a convolution comes first") };
+        let NetworkLayer::Convolution(first) = &network.layers[0] else {
+            panic!("a convolution comes first")
+        };
         let source = first.weight.values.clone().source();
         (sum, logits.backward(weights).take(&source).unwrap())
     }
 
-    fn nudged(network: &Network, at: usize, by: f32) -> Network {
+    fn nudged(network: &MetaqnnNetwork, at: usize, by: f32) -> MetaqnnNetwork {
         let mut network = network.clone();
-        let Layer::Convolution(first) = &mut network.layers[0] else { panic!("a convolution comes first") };
+        let NetworkLayer::Convolution(first) = &mut network.layers[0] else {
+            panic!("a convolution comes first")
+        };
         let mut values = first.weight.val().into_values();
         values[at] += by;
         first.weight.set_value_list(values);
@@ -396,7 +408,7 @@ mod tests {
     fn fifty_steps_agree_with_pytorch() {
         use crate::torch::{Images, SIDE, check_images};
         let layers = "[C(6,3,1), P(2,2), C(8,5,1), P(3,2), FC(12), SM(10)]".parse().unwrap();
-        let recipe = Adam { layers, input: ImageShape { channels: 3, height: SIDE, width: SIDE } };
+        let recipe = MetaqnnRecipe { layers, input: ImageShape { channels: 3, height: SIDE, width: SIDE } };
         check_images("metaqnn", &recipe, 0.001, Images::default());
     }
 }

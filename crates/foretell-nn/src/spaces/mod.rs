@@ -10,7 +10,7 @@ pub(crate) mod resnet_tiny;
 
 use crate::error::Error;
 use crate::plan::{TrainOutcome, TrainSpec};
-use crate::space::{Report, Space};
+use crate::space::{EpochCallback, Space};
 
 /// All spaces. To add one, add a file here and a line to this list.
 pub static BUILT_IN_SPACES: &[&dyn Space] = &[
@@ -28,7 +28,7 @@ pub static BUILT_IN_SPACES: &[&dyn Space] = &[
 ///
 /// # Errors
 /// [`Error::UnknownSpace`] with the known names.
-pub fn space(name: &str) -> Result<&'static dyn Space, Error> {
+pub fn find_space(name: &str) -> Result<&'static dyn Space, Error> {
     BUILT_IN_SPACES.iter().find(|space| space.name() == name).copied().ok_or_else(|| {
         let known: Vec<_> = BUILT_IN_SPACES.iter().map(|space| space.name()).collect();
         Error::UnknownSpace { name: name.to_owned(), known: known.join(", ") }
@@ -50,8 +50,8 @@ pub fn space(name: &str) -> Result<&'static dyn Space, Error> {
 /// # Errors
 /// Bad plans and parameters, data sets that cannot be read, networks that do not fit them, and checkpoints that are damaged,
 /// foreign or cannot be written: see [`Error`].
-pub fn train(spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
-    let space = space(&spec.space)?;
+pub fn train_network(spec: &TrainSpec, report: &mut EpochCallback<'_>) -> Result<TrainOutcome, Error> {
+    let space = find_space(&spec.space)?;
     spec.validate()?;
     space.train(spec, report)
 }

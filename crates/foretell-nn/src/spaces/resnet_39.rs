@@ -4,21 +4,21 @@
 //! before it with a probability of ½, and the maps of all of them are appended to those of the block before (as in B. Zoph, Q. Le,
 //! *Neural architecture search with reinforcement learning*, 2017).
 
-use crate::cost::Cost;
+use crate::cost::NetworkCost;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
 use crate::layers::batch_norm::BatchNorm;
-use crate::layers::convolution::Convolution;
-use crate::layers::dense::Dense;
+use crate::layers::convolution::ConvolutionLayer;
+use crate::layers::dense::DenseLayer;
 use crate::layers::parameter::module;
 use crate::layers::pooling::max_pool;
-use crate::layers::weights::Weights;
-use crate::optimizer::{Optimizer, Rule};
+use crate::layers::weights::WeightInitializer;
+use crate::optimizer::{Optimizer, UpdateRule};
 use crate::plan::{TrainOutcome, TrainSpec};
-use crate::space::{Plan, Report, Searched, Size, SmallSizes, Space, telling};
+use crate::space::{EpochCallback, NetworkSize, SearchedSpace, SmallSizes, Space, TrainingPlan, telling};
 use crate::tensor::Tensor;
-use crate::tensor::elementwise::{joined, relu, sum_of};
-use crate::training::{Recipe, run};
+use crate::tensor::elementwise::{join_maps, relu, sum_of};
+use crate::training::{TrainingRecipe, run};
 use rand_chacha::ChaCha8Rng;
 
 /// The names of a parameter of the twelve blocks.
@@ -40,17 +40,17 @@ macro_rules! names {
         ]
     };
 }
-const BLOCKS: usize = 12;
-const CONVOLUTIONS: usize = 3;
+const BLOCK_COUNT: usize = 12;
+const CONVOLUTIONS_PER_BLOCK: usize = 3;
 /// The blocks after which maps are halved: 12 convolutions, 9, 15.
 const HALVED_AFTER: [usize; 2] = [4, 7];
 /// The smallest side of an image: its size is halved twice.
 const MIN_SIDE: usize = 4;
 
-const HEIGHT_NAMES: [&str; BLOCKS] = names!("height");
-const WIDTH_NAMES: [&str; BLOCKS] = names!("width");
-const FILTER_NAMES: [&str; BLOCKS] = names!("filters");
-const LINK_NAMES: [&str; BLOCKS] = names!("links");
+const HEIGHT_NAMES: [&str; BLOCK_COUNT] = names!("height");
+const WIDTH_NAMES: [&str; BLOCK_COUNT] = names!("width");
+const FILTER_NAMES: [&str; BLOCK_COUNT] = names!("filters");
+const LINK_NAMES: [&str; BLOCK_COUNT] = names!("links");
 
 /// The space.
 pub(crate) struct Resnet39Space;
@@ -64,30 +64,30 @@ impl Space for Resnet39Space {
         "networks of 39 layers with random links"
     }
 
-    fn plan(&self) -> Plan {
-        let size = Size { width: 0.25, max_layers: None };
+    fn plan(&self) -> TrainingPlan {
+        let size = NetworkSize { width: 0.25, max_layers: None };
         let small = SmallSizes { size, batch_size: 16 };
-        Plan { smallest: MIN_SIDE, ..Plan::images(50, 100, small) }
+        TrainingPlan { smallest: MIN_SIDE, ..TrainingPlan::images(50, 100, small) }
     }
 
     /// `height`, `width` are those of the kernels of a block, `filters` its filters, `links` the blocks that it is linked with: the sum of
     /// 2ⁱ⁻¹ over their numbers i. A number drawn evenly has each link with a probability of ½.
-    fn search_space(&self, size: &Size) -> Searched {
+    fn search_space(&self, size: &NetworkSize) -> SearchedSpace {
         let kernel = |name: &str| format!("{name}=choice:1,3,5,7");
         let mut texts = Vec::new();
-        for block in 0..BLOCKS {
+        for block in 0..BLOCK_COUNT {
             texts.extend([kernel(HEIGHT_NAMES[block]), kernel(WIDTH_NAMES[block])]);
             texts.push(size.choice(FILTER_NAMES[block], [6, 12, 24, 36].into_iter()));
             if block >= 2 {
                 texts.push(format!("{}=int:0:{}", LINK_NAMES[block], max_links(block)));
             }
         }
-        Searched::Parameters(texts)
+        SearchedSpace::Parameters(texts)
     }
 
-    fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
-        let mut blocks = Vec::with_capacity(BLOCKS);
-        for block in 0..BLOCKS {
+    fn train(&self, spec: &TrainSpec, report: &mut EpochCallback<'_>) -> Result<TrainOutcome, Error> {
+        let mut blocks = Vec::with_capacity(BLOCK_COUNT);
+        for block in 0..BLOCK_COUNT {
             blocks.push(BlockShape {
                 height: spec.count(HEIGHT_NAMES[block], 1..=99)?,
                 width: spec.count(WIDTH_NAMES[block], 1..=99)?,
@@ -100,7 +100,7 @@ impl Space for Resnet39Space {
         let shape = data.train.shape;
         let pixels = (shape.height / 2 / 2) * (shape.width / 2 / 2);
         let (channels, classes) = (shape.channels, data.train.classes);
-        let recipe = RmsProp { blocks, channels, pixels, classes };
+        let recipe = Resnet39Recipe { blocks, channels, pixels, classes };
         run(spec, &recipe, &data, &mut telling(recipe.cost(shape.height, shape.width), report))
     }
 }
@@ -111,8 +111,8 @@ fn max_links(block: usize) -> usize {
 }
 
 /// The blocks (from 0) of `links`.
-fn linked(links: usize) -> impl Iterator<Item = usize> {
-    (0..BLOCKS).filter(move |block| links >> block & 1 == 1)
+fn linked_blocks(links: usize) -> impl Iterator<Item = usize> {
+    (0..BLOCK_COUNT).filter(move |block| links >> block & 1 == 1)
 }
 
 /// The searched part of a block.
@@ -127,7 +127,7 @@ struct BlockShape {
 
 /// RMSProp (α = 0.99, ε = 10⁻⁸, no momentum) with L2 of 10⁻⁴ and a rate of 10⁻³, which falls to 10⁻⁵ after three fifths of the
 /// plan: at epoch 30 of the paper's 50.
-struct RmsProp {
+struct Resnet39Recipe {
     blocks: Vec<BlockShape>,
     channels: usize,
     /// Values of a map at the end.
@@ -135,17 +135,18 @@ struct RmsProp {
     classes: usize,
 }
 
-impl RmsProp {
+impl Resnet39Recipe {
     /// The maps that block `index` gets, those of the block that it is linked with included.
     fn maps_into(&self, index: usize) -> usize {
         let before = index.checked_sub(1).map_or(self.channels, |before| self.blocks[before].filters);
-        let linked: usize = linked(self.blocks[index].links).map(|block| self.blocks[block].filters).sum();
+        let linked: usize =
+            linked_blocks(self.blocks[index].links).map(|block| self.blocks[block].filters).sum();
         before + linked
     }
 
     /// On images of `rows` × `columns`.
-    fn cost(&self, mut rows: usize, mut columns: usize) -> Cost {
-        let mut cost = Cost::default();
+    fn cost(&self, mut rows: usize, mut columns: usize) -> NetworkCost {
+        let mut cost = NetworkCost::default();
         for (index, &BlockShape { height, width, filters, .. }) in self.blocks.iter().enumerate() {
             if HALVED_AFTER.contains(&index) {
                 (rows, columns) = (rows / 2, columns / 2);
@@ -159,15 +160,15 @@ impl RmsProp {
     }
 }
 
-impl Recipe for RmsProp {
-    type Network = Network;
+impl TrainingRecipe for Resnet39Recipe {
+    type Network = Resnet39Network;
 
-    fn network(&self, weights: &mut Weights) -> Network {
-        Network::new(self, weights)
+    fn network(&self, weights: &mut WeightInitializer) -> Resnet39Network {
+        Resnet39Network::new(self, weights)
     }
 
     fn optimizer(&self) -> Optimizer {
-        Optimizer::new(Rule::RmsProp { alpha: 0.99 }).with_penalty(1e-4)
+        Optimizer::new(UpdateRule::RmsProp { alpha: 0.99 }).with_penalty(1e-4)
     }
 
     fn starts(&self) -> Vec<f64> {
@@ -181,24 +182,24 @@ impl Recipe for RmsProp {
 
 /// Twelve blocks, halved maps after the fourth and the seventh, and a fully connected layer.
 #[derive(Clone)]
-struct Network {
+struct Resnet39Network {
     blocks: Vec<LinkedBlock>,
-    last: Dense,
+    last: DenseLayer,
 }
-module!(Network { blocks, last });
+module!(Resnet39Network { blocks, last });
 
 /// Three convolutions, each with batch normalization and ReLU; each sees the sum of all before it in the block.
 #[derive(Clone)]
 struct LinkedBlock {
-    convolutions: Vec<Convolution>,
+    convolutions: Vec<ConvolutionLayer>,
     norms: Vec<BatchNorm>,
     links: usize,
 }
 module!(LinkedBlock { convolutions, norms });
 
-impl Network {
-    fn new(recipe: &RmsProp, weights: &mut Weights) -> Self {
-        let mut blocks = Vec::with_capacity(BLOCKS);
+impl Resnet39Network {
+    fn new(recipe: &Resnet39Recipe, weights: &mut WeightInitializer) -> Self {
+        let mut blocks = Vec::with_capacity(BLOCK_COUNT);
         let mut before = recipe.channels;
         for (index, shape) in recipe.blocks.iter().enumerate() {
             blocks.push(LinkedBlock::new(*shape, recipe.maps_into(index), weights));
@@ -206,18 +207,18 @@ impl Network {
         }
         let inputs = before * recipe.pixels;
         let weight = weights.uniform([inputs, recipe.classes], (1.0 / inputs as f64).sqrt());
-        Self { blocks, last: Dense { weight, bias: weights.constant(recipe.classes, 0.0) } }
+        Self { blocks, last: DenseLayer { weight, bias: weights.constant(recipe.classes, 0.0) } }
     }
 }
 
 impl LinkedBlock {
-    fn new(shape: BlockShape, channels: usize, weights: &mut Weights) -> Self {
+    fn new(shape: BlockShape, channels: usize, weights: &mut WeightInitializer) -> Self {
         let BlockShape { height, width, filters, links } = shape;
         let sizes = [channels, filters, filters];
         let convolution =
-            |channels| Convolution::with_he_weights([filters, channels, height, width], 1, weights);
+            |channels| ConvolutionLayer::with_he_weights([filters, channels, height, width], 1, weights);
         let convolutions = sizes.map(convolution).into();
-        let norms = (0..CONVOLUTIONS).map(|_| BatchNorm::new(filters, weights)).collect();
+        let norms = (0..CONVOLUTIONS_PER_BLOCK).map(|_| BatchNorm::new(filters, weights)).collect();
         Self { convolutions, norms, links }
     }
 
@@ -232,18 +233,18 @@ impl LinkedBlock {
     }
 }
 
-impl ImageNetwork for Network {
+impl ImageNetwork for Resnet39Network {
     fn logits(&mut self, images: Tensor<4>, training: Option<&mut ChaCha8Rng>) -> Tensor<2> {
         let training = training.is_some();
         // the outputs of the blocks so far, halved whenever the maps are
-        let mut outputs: Vec<Tensor<4>> = Vec::with_capacity(BLOCKS);
+        let mut outputs: Vec<Tensor<4>> = Vec::with_capacity(BLOCK_COUNT);
         for (index, block) in self.blocks.iter_mut().enumerate() {
             if HALVED_AFTER.contains(&index) {
                 outputs = outputs.into_iter().map(|maps| max_pool(maps, 2, 2)).collect();
             }
             let mut inputs = vec![outputs.last().unwrap_or(&images).clone()];
-            inputs.extend(linked(block.links).map(|block| outputs[block].clone()));
-            outputs.push(block.forward(joined(inputs), training));
+            inputs.extend(linked_blocks(block.links).map(|block| outputs[block].clone()));
+            outputs.push(block.forward(join_maps(inputs), training));
         }
         let last = outputs.pop().expect("there are twelve blocks");
         self.last.forward(last.flatten())
@@ -257,17 +258,17 @@ mod tests {
 
     #[test]
     fn linked_maps_are_appended_and_two_poolings_leave_a_sixteenth_of_the_pixels() {
-        let mut blocks = vec![BlockShape { height: 1, width: 3, filters: 6, links: 0 }; BLOCKS];
+        let mut blocks = vec![BlockShape { height: 1, width: 3, filters: 6, links: 0 }; BLOCK_COUNT];
         blocks[1].filters = 12;
         // with the second block and the fourth
         blocks[8] = BlockShape { height: 5, width: 1, filters: 24, links: 0b1010 };
-        let recipe = RmsProp { blocks, channels: 3, pixels: 6, classes: 10 };
-        let mut network = recipe.network(&mut Weights::new(0, 0));
+        let recipe = Resnet39Recipe { blocks, channels: 3, pixels: 6, classes: 10 };
+        let mut network = recipe.network(&mut WeightInitializer::new(0, 0));
         let weight = network.blocks[8].convolutions[0].weight.dims();
         assert_eq!(weight, [24, 6 + 12 + 6, 5, 1]);
         let cost = recipe.cost(9, 13);
         // a normalization has 4 numbers a map
-        let maps: usize = recipe.blocks.iter().map(|block| CONVOLUTIONS * block.filters).sum();
+        let maps: usize = recipe.blocks.iter().map(|block| CONVOLUTIONS_PER_BLOCK * block.filters).sum();
         assert_eq!(cost.weights as usize, network.parameter_value_count() - 4 * maps - 10);
         // blocks 1 to 4 on 9 × 13, 5 to 7 on 4 × 6, 8 to 12 on 2 × 3; the first, the second, the third and the ninth get other maps than
         // they make, the tenth too
@@ -285,10 +286,10 @@ mod tests {
 
     #[test]
     fn fifty_steps_agree_with_pytorch() {
-        let mut blocks = vec![BlockShape { height: 3, width: 1, filters: 6, links: 0 }; BLOCKS];
+        let mut blocks = vec![BlockShape { height: 3, width: 1, filters: 6, links: 0 }; BLOCK_COUNT];
         // with the second block, and with the seventh
         (blocks[4].links, blocks[11].links) = (1 << 1, 1 << 6);
-        let recipe = RmsProp { blocks, channels: 3, pixels: 16, classes: crate::torch::CLASSES };
+        let recipe = Resnet39Recipe { blocks, channels: 3, pixels: 16, classes: crate::torch::CLASSES };
         crate::torch::check_images("resnet-39", &recipe, 1e-5, crate::torch::Images::default());
     }
 }

@@ -5,22 +5,22 @@
 //!
 //! Source: K. He, X. Zhang, S. Ren, J. Sun, *Deep residual learning for image recognition* (2016), §4.2.
 
-use crate::cost::Cost;
+use crate::cost::NetworkCost;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
 use crate::layers::batch_norm::BatchNorm;
-use crate::layers::convolution::Convolution;
-use crate::layers::dense::Dense;
+use crate::layers::convolution::ConvolutionLayer;
+use crate::layers::dense::DenseLayer;
 use crate::layers::parameter::module;
 use crate::layers::pooling::global_mean;
-use crate::layers::weights::Weights;
-use crate::optimizer::{Optimizer, Rule};
+use crate::layers::weights::WeightInitializer;
+use crate::optimizer::{Optimizer, UpdateRule};
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
-use crate::space::{Plan, Report, Searched, Size, SmallSizes, Space, telling};
+use crate::space::{EpochCallback, NetworkSize, SearchedSpace, SmallSizes, Space, TrainingPlan, telling};
 use crate::tensor::Tensor;
-use crate::tensor::elementwise::{joined, relu, sum_of};
-use crate::training::{Recipe, run};
+use crate::tensor::elementwise::{join_maps, relu, sum_of};
+use crate::training::{TrainingRecipe, run};
 use rand_chacha::ChaCha8Rng;
 
 /// The largest n.
@@ -34,7 +34,7 @@ const RATE_FALL_COUNT: usize = 3;
 const STAGE_COUNT: usize = 3;
 
 /// A space of residual networks.
-pub(crate) struct ResnetTiny {
+pub(crate) struct ResnetTinySpace {
     name: &'static str,
     about: &'static str,
     /// Convolutions of a block: 2 or 3.
@@ -42,17 +42,17 @@ pub(crate) struct ResnetTiny {
 }
 
 /// Blocks of two convolutions.
-pub(crate) static RESNET_TINY_SPACE: ResnetTiny =
-    ResnetTiny { name: "resnet-tiny", about: "residual networks of 6n + 2 layers", convolutions: 2 };
+pub(crate) static RESNET_TINY_SPACE: ResnetTinySpace =
+    ResnetTinySpace { name: "resnet-tiny", about: "residual networks of 6n + 2 layers", convolutions: 2 };
 
 /// Blocks of three convolutions.
-pub(crate) static RESNET_TINY_3_SPACE: ResnetTiny = ResnetTiny {
+pub(crate) static RESNET_TINY_3_SPACE: ResnetTinySpace = ResnetTinySpace {
     name: "resnet-tiny-3",
     about: "residual networks of 6n + 2 layers in blocks of three",
     convolutions: 3,
 };
 
-impl Space for ResnetTiny {
+impl Space for ResnetTinySpace {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -61,26 +61,26 @@ impl Space for ResnetTiny {
         self.about
     }
 
-    fn plan(&self) -> Plan {
-        let size = Size { width: 0.5, max_layers: Some(20) };
+    fn plan(&self) -> TrainingPlan {
+        let size = NetworkSize { width: 0.5, max_layers: Some(20) };
         let small = SmallSizes { size, batch_size: 16 };
-        Plan { smallest: MIN_SIDE, ..Plan::images(140, 100, small) }
+        TrainingPlan { smallest: MIN_SIDE, ..TrainingPlan::images(140, 100, small) }
     }
 
     /// `blocks` is n, a sixth of the convolutions in blocks; `filters` are those of the first stage.
-    fn search_space(&self, size: &Size) -> Searched {
+    fn search_space(&self, size: &NetworkSize) -> SearchedSpace {
         let most = size.max_layers.map_or(MAX_BLOCKS, |layers| layers.saturating_sub(2) / 6);
         let most = most.clamp(1, MAX_BLOCKS);
         let filters = size.scale(2)..=size.scale(22);
-        Searched::Parameters(vec![
+        SearchedSpace::Parameters(vec![
             format!("blocks=int:{}:{most}", 2.min(most)),
             format!("filters=int:{}:{}", filters.start(), filters.end()),
             "kernel=choice:3,5,7".to_owned(),
         ])
     }
 
-    fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
-        let shape = Nesterov {
+    fn train(&self, spec: &TrainSpec, report: &mut EpochCallback<'_>) -> Result<TrainOutcome, Error> {
+        let shape = ResnetTinyRecipe {
             blocks: spec.count("blocks", 1..=MAX_BLOCKS)?,
             filters: spec.count("filters", 1..=10_000)?,
             kernel: spec.count("kernel", 1..=99)?,
@@ -90,14 +90,15 @@ impl Space for ResnetTiny {
         };
         let data = spec.images()?;
         self.plan().check_side(&spec.space, &spec.data, data.train.shape)?;
-        let recipe = Nesterov { channels: data.train.shape.channels, classes: data.train.classes, ..shape };
+        let recipe =
+            ResnetTinyRecipe { channels: data.train.shape.channels, classes: data.train.classes, ..shape };
         let cost = recipe.cost(data.train.shape.height, data.train.shape.width);
         run(spec, &recipe, &data, &mut telling(cost, report))
     }
 }
 
 /// Gradient descent with Nesterov momentum 0.9, L2 of 10⁻⁴, starting rate 0.1, a tenth of it after each quarter of the plan.
-struct Nesterov {
+struct ResnetTinyRecipe {
     blocks: usize,
     filters: usize,
     kernel: usize,
@@ -107,7 +108,7 @@ struct Nesterov {
     classes: usize,
 }
 
-impl Nesterov {
+impl ResnetTinyRecipe {
     /// Filters, maps that go in, and stride of the first convolution of each block.
     fn blocks(&self) -> impl Iterator<Item = [usize; 3]> {
         let count = 2 * STAGE_COUNT * self.blocks / self.convolutions;
@@ -124,9 +125,9 @@ impl Nesterov {
     }
 
     /// On images of `rows` × `columns`.
-    fn cost(&self, mut rows: usize, mut columns: usize) -> Cost {
+    fn cost(&self, mut rows: usize, mut columns: usize) -> NetworkCost {
         let (filters, window) = (self.filters, self.kernel * self.kernel);
-        let mut cost = Cost::default().with(&[filters, self.channels, window], rows * columns);
+        let mut cost = NetworkCost::default().with(&[filters, self.channels, window], rows * columns);
         for [filters, maps, stride] in self.blocks() {
             (rows, columns) = (rows.div_ceil(stride), columns.div_ceil(stride));
             for index in 0..self.convolutions {
@@ -138,15 +139,15 @@ impl Nesterov {
     }
 }
 
-impl Recipe for Nesterov {
-    type Network = Network;
+impl TrainingRecipe for ResnetTinyRecipe {
+    type Network = ResnetTinyNetwork;
 
-    fn network(&self, weights: &mut Weights) -> Network {
-        Network::new(self, weights)
+    fn network(&self, weights: &mut WeightInitializer) -> ResnetTinyNetwork {
+        ResnetTinyNetwork::new(self, weights)
     }
 
     fn optimizer(&self) -> Optimizer {
-        Optimizer::new(Rule::Nesterov { momentum: 0.9 }).with_penalty(1e-4)
+        Optimizer::new(UpdateRule::Nesterov { momentum: 0.9 }).with_penalty(1e-4)
     }
 
     fn starts(&self) -> Vec<f64> {
@@ -160,29 +161,29 @@ impl Recipe for Nesterov {
 
 /// A convolution, three stages of residual blocks, the means of the maps, a fully connected layer: 6n + 2 layers.
 #[derive(Clone)]
-struct Network {
-    first: Convolution,
+struct ResnetTinyNetwork {
+    first: ConvolutionLayer,
     norm: BatchNorm,
     blocks: Vec<ResidualBlock>,
-    last: Dense,
+    last: DenseLayer,
 }
-module!(Network { first, norm, blocks, last });
+module!(ResnetTinyNetwork { first, norm, blocks, last });
 
 /// Convolutions with batch normalization, added to what goes in.
 #[derive(Clone)]
 struct ResidualBlock {
-    convolutions: Vec<Convolution>,
+    convolutions: Vec<ConvolutionLayer>,
     norms: Vec<BatchNorm>,
     stride: usize,
 }
 module!(ResidualBlock { convolutions, norms });
 
-impl Network {
+impl ResnetTinyNetwork {
     /// Stages are a third of the convolutions each and have 1, 2 and 4 times the filters; the second and the third begin with stride 2.
-    fn new(recipe: &Nesterov, weights: &mut Weights) -> Self {
+    fn new(recipe: &ResnetTinyRecipe, weights: &mut WeightInitializer) -> Self {
         let kernel = recipe.kernel;
         let filters = recipe.filters;
-        let first = Convolution::with_he_weights([filters, recipe.channels, kernel, kernel], 1, weights);
+        let first = ConvolutionLayer::with_he_weights([filters, recipe.channels, kernel, kernel], 1, weights);
         let norm = BatchNorm::new(filters, weights);
         let block = |[filters, maps, stride]: [usize; 3]| {
             ResidualBlock::new([filters, maps, kernel, kernel], recipe.convolutions, stride, weights)
@@ -191,20 +192,20 @@ impl Network {
         let channels = recipe.last();
         let bound = (1.0 / channels as f64).sqrt();
         let weight = weights.uniform([channels, recipe.classes], bound);
-        let last = Dense { weight, bias: weights.constant(recipe.classes, 0.0) };
+        let last = DenseLayer { weight, bias: weights.constant(recipe.classes, 0.0) };
         Self { first, norm, blocks, last }
     }
 }
 
 impl ResidualBlock {
     /// `shape` is that of the first convolution's weights.
-    fn new(shape: [usize; 4], convolutions: usize, stride: usize, weights: &mut Weights) -> Self {
+    fn new(shape: [usize; 4], convolutions: usize, stride: usize, weights: &mut WeightInitializer) -> Self {
         let [filters, _, kernel, _] = shape;
         let mut block = Self { convolutions: Vec::new(), norms: Vec::new(), stride };
         for index in 0..convolutions {
             let (shape, stride) =
                 if index == 0 { (shape, stride) } else { ([filters, filters, kernel, kernel], 1) };
-            block.convolutions.push(Convolution::with_he_weights(shape, stride, weights));
+            block.convolutions.push(ConvolutionLayer::with_he_weights(shape, stride, weights));
             block.norms.push(BatchNorm::new(filters, weights));
         }
         block
@@ -229,10 +230,10 @@ fn apply_shortcut(x: Tensor<4>, stride: usize, filters: usize) -> Tensor<4> {
         return x;
     }
     let zeros = Tensor::zeros([images, filters - channels, height, width]);
-    joined(vec![x, zeros])
+    join_maps(vec![x, zeros])
 }
 
-impl ImageNetwork for Network {
+impl ImageNetwork for ResnetTinyNetwork {
     fn logits(&mut self, images: Tensor<4>, training: Option<&mut ChaCha8Rng>) -> Tensor<2> {
         let training = training.is_some();
         let x = relu(self.norm.forward(self.first.forward(images), training));
@@ -248,8 +249,9 @@ mod tests {
 
     #[test]
     fn stages_double_their_filters_and_halve_their_maps() {
-        let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions: 2, channels: 3, classes: 5 };
-        let mut network = recipe.network(&mut Weights::new(0, 0));
+        let recipe =
+            ResnetTinyRecipe { blocks: 2, filters: 4, kernel: 3, convolutions: 2, channels: 3, classes: 5 };
+        let mut network = recipe.network(&mut WeightInitializer::new(0, 0));
         // convolutions 3→4, four of 4→4, 4→8, three of 8→8, 8→16, three of 16→16; a normalization has 4 numbers a map
         let kernels = 3 * 4 + 4 * 16 + 32 + 3 * 64 + 128 + 3 * 256;
         let norms = 4 * (5 * 4 + 4 * 8 + 4 * 16);
@@ -270,9 +272,15 @@ mod tests {
     fn blocks_of_three_convolutions_make_as_many_layers_in_two_thirds_of_the_blocks() {
         for n in [2, 5, 18] {
             let build = |convolutions| {
-                let recipe =
-                    Nesterov { blocks: n, filters: 2, kernel: 3, convolutions, channels: 3, classes: 5 };
-                let network = recipe.network(&mut Weights::new(0, 0));
+                let recipe = ResnetTinyRecipe {
+                    blocks: n,
+                    filters: 2,
+                    kernel: 3,
+                    convolutions,
+                    channels: 3,
+                    classes: 5,
+                };
+                let network = recipe.network(&mut WeightInitializer::new(0, 0));
                 let layers: usize = network.blocks.iter().map(|block| block.convolutions.len()).sum();
                 let strided = network.blocks.iter().filter(|block| block.stride == 2).count();
                 (layers + 2, network.blocks.len(), strided)
@@ -280,8 +288,9 @@ mod tests {
             assert_eq!(build(2), (6 * n + 2, 3 * n, 2));
             assert_eq!(build(3), (6 * n + 2, 2 * n, 2));
         }
-        let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions: 3, channels: 3, classes: 5 };
-        let mut network = recipe.network(&mut Weights::new(0, 0));
+        let recipe =
+            ResnetTinyRecipe { blocks: 2, filters: 4, kernel: 3, convolutions: 3, channels: 3, classes: 5 };
+        let mut network = recipe.network(&mut WeightInitializer::new(0, 0));
         // a normalization after the first convolution, three in each of the blocks of 4, 4, 8 and 16 maps; it has 4 numbers a map
         let maps = 4 + 3 * (4 + 4 + 8 + 16);
         assert_eq!(recipe.cost(9, 7).weights as usize, network.parameter_value_count() - 4 * maps - 5);
@@ -293,8 +302,14 @@ mod tests {
         use crate::torch::{CLASSES, Images, check_images};
         for space in [&RESNET_TINY_SPACE, &RESNET_TINY_3_SPACE] {
             let convolutions = space.convolutions;
-            let recipe =
-                Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions, channels: 3, classes: CLASSES };
+            let recipe = ResnetTinyRecipe {
+                blocks: 2,
+                filters: 4,
+                kernel: 3,
+                convolutions,
+                channels: 3,
+                classes: CLASSES,
+            };
             check_images(space.name, &recipe, 0.001, Images::default());
         }
     }

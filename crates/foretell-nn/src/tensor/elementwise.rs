@@ -1,7 +1,7 @@
 //! Operations value by value, and joining.
 
 use crate::tensor::Tensor;
-use crate::tensor::graph::{PendingGradients, Source};
+use crate::tensor::graph::{GradientSource, PendingGradients};
 
 /// max(x, 0).
 pub(crate) fn relu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
@@ -34,7 +34,7 @@ pub(crate) fn sum_of<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
 }
 
 /// Each value times a constant of its own.
-pub(crate) fn scaled<const D: usize>(x: Tensor<D>, factors: Vec<f32>) -> Tensor<D> {
+pub(crate) fn scale_each<const D: usize>(x: Tensor<D>, factors: Vec<f32>) -> Tensor<D> {
     let (shape, source) = (x.dims(), x.source());
     let scale = |values: &mut [f32], factors: &[f32]| {
         values.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
@@ -48,7 +48,7 @@ pub(crate) fn scaled<const D: usize>(x: Tensor<D>, factors: Vec<f32>) -> Tensor<
 }
 
 /// For each image the maps of all `parts`, one after the other.
-pub(crate) fn joined(mut parts: Vec<Tensor<4>>) -> Tensor<4> {
+pub(crate) fn join_maps(mut parts: Vec<Tensor<4>>) -> Tensor<4> {
     if parts.len() == 1 {
         return parts.remove(0);
     }
@@ -62,8 +62,8 @@ pub(crate) fn joined(mut parts: Vec<Tensor<4>>) -> Tensor<4> {
         }
     }
     let shape = [images, channels.iter().sum(), height, width];
-    let sources: Vec<Source> = parts.iter().map(Tensor::source).collect();
-    let apart = move |above: Vec<f32>, sources: &[Source], gradients: &mut PendingGradients| {
+    let sources: Vec<GradientSource> = parts.iter().map(Tensor::source).collect();
+    let apart = move |above: Vec<f32>, sources: &[GradientSource], gradients: &mut PendingGradients| {
         let (all, mut first) = (lengths.iter().sum(), 0);
         for (source, &length) in sources.iter().zip(&lengths) {
             let of_image = above.chunks_exact(all).flat_map(|image| &image[first..first + length]);

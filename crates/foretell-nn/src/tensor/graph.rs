@@ -10,14 +10,14 @@ use std::rc::Rc;
 pub(crate) struct Tensor<const D: usize> {
     values: Rc<Vec<f32>>,
     shape: [usize; D],
-    source: Source,
+    source: GradientSource,
 }
 
 /// Where gradients of an array go; none if it is constant.
-pub(crate) type Source = Option<Rc<Node>>;
+pub(crate) type GradientSource = Option<Rc<GraphNode>>;
 
 /// An operation, or a parameter.
-pub(crate) struct Node {
+pub(crate) struct GraphNode {
     /// Nodes are numbered as they are made: an operation has a larger number than what it was made of.
     number: u64,
     /// Hands the gradient on to what the operation was made of; none for a parameter.
@@ -26,7 +26,7 @@ pub(crate) struct Node {
 
 type BackwardStep = Box<dyn FnOnce(Vec<f32>, &mut PendingGradients)>;
 
-impl Node {
+impl GraphNode {
     fn new(backward: Option<BackwardStep>) -> Rc<Self> {
         thread_local!(static NODE_COUNT: Cell<u64> = const { Cell::new(0) });
         let number = NODE_COUNT.with(|made| made.replace(made.get() + 1));
@@ -49,7 +49,7 @@ impl<const D: usize> Tensor<D> {
 
     /// Makes a parameter of these values.
     pub(crate) fn into_parameter(self) -> Self {
-        Self { source: Some(Node::new(None)), ..self }
+        Self { source: Some(GraphNode::new(None)), ..self }
     }
 
     /// Makes a constant of these values.
@@ -62,12 +62,13 @@ impl<const D: usize> Tensor<D> {
     pub(crate) fn made<const S: usize>(
         values: impl Into<Rc<Vec<f32>>>,
         shape: [usize; D],
-        sources: [Source; S],
-        backward: impl FnOnce(Vec<f32>, [Source; S], &mut PendingGradients) + 'static,
+        sources: [GradientSource; S],
+        backward: impl FnOnce(Vec<f32>, [GradientSource; S], &mut PendingGradients) + 'static,
     ) -> Self {
         let learning = sources.iter().any(Option::is_some);
-        let source = learning
-            .then(|| Node::new(Some(Box::new(move |above, gradients| backward(above, sources, gradients)))));
+        let source = learning.then(|| {
+            GraphNode::new(Some(Box::new(move |above, gradients| backward(above, sources, gradients))))
+        });
         Self { source, ..Self::constant(values, shape) }
     }
 
@@ -75,8 +76,8 @@ impl<const D: usize> Tensor<D> {
     pub(crate) fn from_many_sources(
         values: Vec<f32>,
         shape: [usize; D],
-        sources: Vec<Source>,
-        backward: impl FnOnce(Vec<f32>, &[Source], &mut PendingGradients) + 'static,
+        sources: Vec<GradientSource>,
+        backward: impl FnOnce(Vec<f32>, &[GradientSource], &mut PendingGradients) + 'static,
     ) -> Self {
         let any = sources.iter().flatten().next().cloned();
         Self::made(values, shape, [any], move |above, _, gradients| backward(above, &sources, gradients))
@@ -93,7 +94,7 @@ impl<const D: usize> Tensor<D> {
     }
 
     /// The values, to be kept by an operation.
-    pub(crate) fn shared(&self) -> Rc<Vec<f32>> {
+    pub(crate) fn share_values(&self) -> Rc<Vec<f32>> {
         Rc::clone(&self.values)
     }
 
@@ -103,14 +104,15 @@ impl<const D: usize> Tensor<D> {
     }
 
     /// Where gradients go.
-    pub(crate) fn source(&self) -> Source {
+    pub(crate) fn source(&self) -> GradientSource {
         self.source.clone()
     }
 
     /// Gives the values another shape.
     pub(crate) fn reshape<const E: usize>(self, shape: [usize; E]) -> Tensor<E> {
-        let pass =
-            |above, [source]: [Source; 1], gradients: &mut PendingGradients| gradients.add(&source, above);
+        let pass = |above, [source]: [GradientSource; 1], gradients: &mut PendingGradients| {
+            gradients.add(&source, above)
+        };
         Tensor::made(self.values, shape, [self.source], pass)
     }
 
@@ -149,14 +151,14 @@ impl Tensor<1> {
 /// Gradients on their way back.
 pub(crate) struct PendingGradients {
     /// Those of operations that are still to be gone through, by number: the last one is next.
-    waiting: BTreeMap<u64, (Rc<Node>, Vec<f32>)>,
+    waiting: BTreeMap<u64, (Rc<GraphNode>, Vec<f32>)>,
     /// Those of parameters.
     parameters: HashMap<u64, Vec<f32>>,
 }
 
 impl PendingGradients {
     /// Adds to the gradient of a source; nothing if it is constant.
-    pub(crate) fn add(&mut self, source: &Source, gradient: Vec<f32>) {
+    pub(crate) fn add(&mut self, source: &GradientSource, gradient: Vec<f32>) {
         let Some(node) = source else { return };
         match self.waiting.entry(node.number) {
             Entry::Vacant(empty) => drop(empty.insert((Rc::clone(node), gradient))),
@@ -168,27 +170,27 @@ impl PendingGradients {
     }
 
     /// Takes the gradient of a parameter out; none if it had no part in the outcome.
-    pub(crate) fn take(&mut self, source: &Source) -> Option<Vec<f32>> {
+    pub(crate) fn take(&mut self, source: &GradientSource) -> Option<Vec<f32>> {
         self.parameters.remove(&source.as_ref()?.number)
     }
 }
 
 /// Σ aᵢ·bᵢ: in sixteen lanes, so that it is fast and rounds little.
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut lanes = [0.0_f32; LANES];
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut lanes = [0.0_f32; SUM_LANES];
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<SUM_LANES>(), b.as_chunks::<SUM_LANES>());
     for (a, b) in a.iter().zip(b) {
-        (0..LANES).for_each(|lane| lanes[lane] += a[lane] * b[lane]);
+        (0..SUM_LANES).for_each(|lane| lanes[lane] += a[lane] * b[lane]);
     }
     lanes.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f32>()
 }
 
 /// Σ of(aᵢ), as [`dot`].
 pub(crate) fn sum_with(a: &[f32], of: impl Fn(f32) -> f32) -> f32 {
-    let mut lanes = [0.0_f32; LANES];
-    let (a, rest) = a.as_chunks::<LANES>();
+    let mut lanes = [0.0_f32; SUM_LANES];
+    let (a, rest) = a.as_chunks::<SUM_LANES>();
     for a in a {
-        (0..LANES).for_each(|lane| lanes[lane] += of(a[lane]));
+        (0..SUM_LANES).for_each(|lane| lanes[lane] += of(a[lane]));
     }
     lanes.iter().sum::<f32>() + rest.iter().map(|&a| of(a)).sum::<f32>()
 }
@@ -198,4 +200,4 @@ pub(crate) fn sum(a: &[f32]) -> f32 {
     sum_with(a, |a| a)
 }
 
-const LANES: usize = 16;
+const SUM_LANES: usize = 16;

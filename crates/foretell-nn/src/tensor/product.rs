@@ -2,7 +2,7 @@
 
 /// A matrix, seen in place.
 #[derive(Clone, Copy)]
-pub(crate) struct Matrix<'a> {
+pub(crate) struct MatrixView<'a> {
     values: &'a [f32],
     rows: usize,
     columns: usize,
@@ -10,7 +10,7 @@ pub(crate) struct Matrix<'a> {
     strides: [usize; 2],
 }
 
-impl<'a> Matrix<'a> {
+impl<'a> MatrixView<'a> {
     /// The matrix of these values, row after row.
     pub(crate) fn new(values: &'a [f32], [rows, columns]: [usize; 2]) -> Self {
         assert_eq!(values.len(), rows * columns, "a matrix has rows · columns values");
@@ -18,14 +18,14 @@ impl<'a> Matrix<'a> {
     }
 
     /// Exchanges rows and columns, without a copy.
-    pub(crate) fn transposed(self) -> Self {
+    pub(crate) fn transpose(self) -> Self {
         let [row, column] = self.strides;
         Self { rows: self.columns, columns: self.rows, strides: [column, row], ..self }
     }
 }
 
 /// a · b, row after row.
-pub(crate) fn product(a: Matrix<'_>, b: Matrix<'_>) -> Vec<f32> {
+pub(crate) fn product(a: MatrixView<'_>, b: MatrixView<'_>) -> Vec<f32> {
     let mut made = vec![0.0; a.rows * b.columns];
     multiply(a, b, 0.0, &mut made);
     made
@@ -33,7 +33,7 @@ pub(crate) fn product(a: Matrix<'_>, b: Matrix<'_>) -> Vec<f32> {
 
 /// Puts a · b + `kept` · `to` into `to`, row after row. With `kept` 0 it does not matter what was in `to`.
 #[allow(unsafe_code, reason = "the crate takes pointers; the sizes are checked here")]
-pub(crate) fn multiply(a: Matrix<'_>, b: Matrix<'_>, kept: f32, to: &mut [f32]) {
+pub(crate) fn multiply(a: MatrixView<'_>, b: MatrixView<'_>, kept: f32, to: &mut [f32]) {
     assert_eq!(a.columns, b.rows, "the columns of a match the rows of b");
     assert_eq!(to.len(), a.rows * b.columns, "the shape of the product is the rows of a by the columns of b");
     let [[a_row, a_column], [b_row, b_column]] = [a.strides, b.strides].map(|s| s.map(|s| s as isize));
@@ -77,8 +77,8 @@ mod tests {
         ) {
             let (a, b) = (values(rows * inner, 0.1), values(inner * columns, 0.6));
             let matrix = |values, [rows, columns]: [usize; 2], turned| match turned {
-                true => Matrix::new(values, [columns, rows]).transposed(),
-                false => Matrix::new(values, [rows, columns]),
+                true => MatrixView::new(values, [columns, rows]).transpose(),
+                false => MatrixView::new(values, [rows, columns]),
             };
             let entry = |values: &[f32], [rows, columns]: [usize; 2], turned, row: usize, column: usize| {
                 values[if turned { column * rows + row } else { row * columns + column }]

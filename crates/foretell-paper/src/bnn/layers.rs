@@ -1,6 +1,6 @@
 //! Dense layers over mini-batches, as flat loops: forward, backward, and the hyperbolic tangent.
 
-use foretell::linalg::simd::{add_four, dispatched, dot_body, exp_any_body, four_of, four_rows};
+use foretell::linalg::simd::{add_four_rows, dispatched, dot_body, exp_any_body, four_entries, four_rows};
 
 dispatched! {
     /// out = x·W + b for each row: x of shape (rows, from), W (from, to) and after it b (to), out (rows, to).
@@ -11,7 +11,7 @@ dispatched! {
             row.copy_from_slice(bias);
             let mut i = 0;
             while i + 4 <= from {
-                add_four(row, four_of(x, i), four_rows(weights, to, [i, i + 1, i + 2, i + 3], to));
+                add_four_rows(row, four_entries(x, i), four_rows(weights, to, [i, i + 1, i + 2, i + 3], to));
                 i += 4;
             }
             for i in i..from {

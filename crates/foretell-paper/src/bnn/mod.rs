@@ -12,9 +12,9 @@ pub use sampler::{DynamicsOptions, SamplerDynamics};
 use basis::TimeTerms;
 use foretell::Forecast;
 use foretell::PredictorOptions;
-use foretell::linalg::cholesky::{cholesky, solve};
+use foretell::linalg::cholesky::{cholesky, solve_lower};
 use foretell::{FitError, Model, Predictor, check_training};
-use foretell::{Query, TrainingSet};
+use foretell::{RunQuery, TrainingSet};
 use network::{BasisCurve, NetworkShape};
 use rand::RngExt;
 use rand::SeedableRng;
@@ -245,7 +245,7 @@ fn standard_time(t: f64) -> f64 {
 fn sorted_unfinished_runs(training: &TrainingSet) -> Vec<Vec<f64>> {
     let run =
         |i: usize| [training.unfinished_configurations.row(i), training.unfinished_prefixes.row(i)].concat();
-    let mut known: Vec<Vec<f64>> = (0..training.unfinished_prefixes.rows()).map(run).collect();
+    let mut known: Vec<Vec<f64>> = (0..training.unfinished_prefixes.row_count()).map(run).collect();
     known.sort_by(|a, b| compare_values(a, b));
     known
 }
@@ -267,7 +267,7 @@ thread_local! {
 
 impl PosteriorSamples {
     /// The forecast of a run with `prefix`, on whose points it is conditioned unless the samples know them.
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         let run = [query.configuration, query.prefix].concat();
         let is_known = self.known.binary_search_by(|known| compare_values(known, &run)).is_ok();
         let points = if is_known { 0 } else { query.prefix.len() };
@@ -350,7 +350,7 @@ impl SampleForecasts {
         }
         // with L·Lᵀ = C_FF + R: u = L⁻¹·C_Fm, v = L⁻¹·(y − F̄); the gain is u·v and the variance falls by u·u
         let solved = |mut right: Vec<f64>| {
-            solve(&factor, &mut right);
+            solve_lower(&factor, &mut right);
             right
         };
         let u = solved(curves.iter().map(|curve| covariance(curve, &ends)).collect());
@@ -363,7 +363,7 @@ impl SampleForecasts {
 }
 
 impl Model for BnnModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         self.samples.forecast(query)
     }
 
@@ -388,7 +388,7 @@ impl Bnn {
             let places = 0..order.len();
             let out: Vec<usize> = places.clone().filter(in_fold).map(|place| order[place]).collect();
             let rest: Vec<usize> = places.filter(|place| !in_fold(place)).map(|place| order[place]).collect();
-            let others = training.select(&rest);
+            let others = training.select_runs(&rest);
             let samples = if rest.len() < MIN_RUNS { None } else { self.sample_posterior(&others).ok() };
             let without = Forecast::gaussian(
                 foretell::statistics::mean(&others.targets),
@@ -461,7 +461,8 @@ mod tests {
             let ends: Vec<f64> = curves[FINISHED..].iter().map(|curve| curve[EPOCHS - 1]).collect();
             let forecasts: Vec<Forecast> = (FINISHED..RUNS)
                 .map(|i| {
-                    model.forecast(&Query { prefix: &curves[i][..SEEN], configuration: &configurations[i] })
+                    model
+                        .forecast(&RunQuery { prefix: &curves[i][..SEEN], configuration: &configurations[i] })
                 })
                 .collect();
             let errors: Vec<f64> = ends.iter().zip(&forecasts).map(|(y, f)| y - f.mean).collect();

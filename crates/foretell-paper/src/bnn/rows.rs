@@ -2,7 +2,7 @@
 
 use crate::epochs::epochs_of;
 use foretell::Matrix;
-use foretell::{Query, TrainingSet};
+use foretell::{RunQuery, TrainingSet};
 use std::cmp::Ordering;
 
 /// Scaled scores are rounded to this, so that the unit of a metric does not change a training.
@@ -73,9 +73,9 @@ impl DataScaling {
         let (later, horizon) = epochs_after(training);
         let mut runs: Vec<KnownRun<'_>> = (0..training.len())
             .map(|i| {
-                let Query { prefix, configuration } = training.query(i);
+                let RunQuery { prefix, configuration } = training.query(i);
                 let mut points = self.scale_prefix(prefix);
-                if training.later_scores.rows() == training.len() {
+                if training.later_scores.row_count() == training.len() {
                     let scores = training.later_scores.row(i);
                     points.extend(later.iter().zip(scores).map(|(x, y)| (x / horizon, self.scale_score(*y))));
                 }
@@ -83,7 +83,7 @@ impl DataScaling {
                 KnownRun { configuration, points }
             })
             .collect();
-        for i in 0..training.unfinished_prefixes.rows() {
+        for i in 0..training.unfinished_prefixes.row_count() {
             let points = self.scale_prefix(training.unfinished_prefixes.row(i));
             runs.push(KnownRun { configuration: training.unfinished_configurations.row(i), points });
         }
@@ -120,8 +120,8 @@ pub(super) fn compare_values(a: &[f64], b: &[f64]) -> Ordering {
 
 /// All configurations, in an order that depends on what they hold alone.
 fn sorted_configurations(training: &TrainingSet) -> Vec<&[f64]> {
-    let unfinished =
-        (0..training.unfinished_configurations.rows()).map(|i| training.unfinished_configurations.row(i));
+    let unfinished = (0..training.unfinished_configurations.row_count())
+        .map(|i| training.unfinished_configurations.row(i));
     let finished = (0..training.len()).map(|i| training.configurations.row(i));
     let mut all: Vec<&[f64]> = finished.chain(unfinished).collect();
     all.sort_by(|a, b| compare_values(a, b));

@@ -2,8 +2,8 @@
 
 use super::space::LayerSpace;
 use super::trajectory::Trajectory;
-use foretell::{Configuration, FLOPS_KEY, LayerSequence, NETWORK, Value, WEIGHTS_KEY};
-use foretell_search::{Named, Part, SearchSpace, Space};
+use foretell::{Configuration, FLOPS_KEY, LayerSequence, NETWORK_KEY, Value, WEIGHTS_KEY};
+use foretell_search::{NamedSettings, SearchSpace, Space, StudyPart};
 use rand::Rng;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl LayerSpace {
     pub(crate) fn configuration_of(&self, trajectory: &Trajectory) -> Configuration {
         let mut configuration = trajectory.to_configuration();
         // every network of the space can be built on its images
-        if let Ok(counts) = trajectory.to_network().counts(self.image_shape()) {
+        if let Ok(counts) = trajectory.to_network().network_counts(self.image_shape()) {
             configuration.insert(WEIGHTS_KEY.to_owned(), Value::Number(counts.weights as f64));
             configuration.insert(LAYER_COUNT_NAME.to_owned(), Value::Number(counts.layers as f64));
         }
@@ -48,7 +48,7 @@ impl LayerSpace {
 
 /// The network that a configuration names.
 pub(crate) fn network_of(configuration: &Configuration) -> Option<Trajectory> {
-    let text = configuration.get(NETWORK).and_then(Value::text)?;
+    let text = configuration.get(NETWORK_KEY).and_then(Value::as_text)?;
     Trajectory::without_dropout(&text.parse().ok()?).ok()
 }
 
@@ -58,15 +58,15 @@ impl SearchSpace for LayerSpace {
     }
 
     fn names(&self) -> Vec<&str> {
-        vec![NETWORK, WEIGHTS_KEY, LAYER_COUNT_NAME]
+        vec![NETWORK_KEY, WEIGHTS_KEY, LAYER_COUNT_NAME]
     }
 
-    fn searched(&self) -> Vec<&str> {
-        vec![NETWORK]
+    fn searched_names(&self) -> Vec<&str> {
+        vec![NETWORK_KEY]
     }
 
     fn known_names(&self) -> Vec<&str> {
-        vec![NETWORK, WEIGHTS_KEY, LAYER_COUNT_NAME, FLOPS_KEY]
+        vec![NETWORK_KEY, WEIGHTS_KEY, LAYER_COUNT_NAME, FLOPS_KEY]
     }
 
     /// O(layers).
@@ -74,8 +74,8 @@ impl SearchSpace for LayerSpace {
         if name != FLOPS_KEY {
             return None;
         }
-        let network = configuration.get(NETWORK).and_then(Value::text)?;
-        let counts = network.parse::<LayerSequence>().ok()?.counts(self.image_shape()).ok()?;
+        let network = configuration.get(NETWORK_KEY).and_then(Value::as_text)?;
+        let counts = network.parse::<LayerSequence>().ok()?.network_counts(self.image_shape()).ok()?;
         Some(counts.multiply_adds as f64)
     }
 
@@ -85,13 +85,14 @@ impl SearchSpace for LayerSpace {
     }
 
     fn read_configuration(&self, text: &str) -> Result<Configuration, String> {
-        Ok(Configuration::from([(NETWORK.to_owned(), Value::Text(text.to_owned()))]))
+        Ok(Configuration::from([(NETWORK_KEY.to_owned(), Value::Text(text.to_owned()))]))
     }
 
     fn check(&self, configuration: &Configuration) -> Result<(), String> {
-        let network = configuration.get(NETWORK).and_then(Value::text).unwrap_or_default();
-        let fits =
-            network.parse::<LayerSequence>().and_then(|layers| layers.counts(self.image_shape()).map(drop));
+        let network = configuration.get(NETWORK_KEY).and_then(Value::as_text).unwrap_or_default();
+        let fits = network
+            .parse::<LayerSequence>()
+            .and_then(|layers| layers.network_counts(self.image_shape()).map(drop));
         fits.map_err(|error| format!("a queued network, {network}: {error}"))
     }
 
@@ -103,8 +104,8 @@ impl SearchSpace for LayerSpace {
 
 impl From<LayerSpace> for Space {
     fn from(space: LayerSpace) -> Self {
-        let named = Named { name: SPACE_NAME.to_owned(), settings: json!(space) };
-        Self::Own(Part::new(named, Arc::new(space)))
+        let named = NamedSettings { name: SPACE_NAME.to_owned(), settings: json!(space) };
+        Self::Own(StudyPart::new(named, Arc::new(space)))
     }
 }
 
@@ -137,7 +138,7 @@ mod tests {
         let mut proposed = std::collections::BTreeSet::new();
         for trial in 0..2 {
             let configuration = sampler.propose(trial).unwrap();
-            sampler.started(trial, &configuration);
+            sampler.observe_start(trial, &configuration);
             assert!(proposed.insert(space.duplicate_key(&configuration)), "trial {trial}: {configuration:?}");
         }
         let repeated = sampler.propose(2).unwrap();

@@ -155,7 +155,7 @@ proptest! {
         let space = space.scale_sizes(factor).unwrap();
         let trajectory = space.sample_network(minimum, &mut trial_stream(seed, 0));
         let network = trajectory.to_network();
-        let counts = network.counts(space.image_shape()).unwrap();
+        let counts = network.network_counts(space.image_shape()).unwrap();
         prop_assert_eq!(counts.layers, trajectory.layers().len());
         prop_assert!(counts.layers <= depth + 1);
         prop_assert_eq!(network.to_string().parse::<Trajectory>().unwrap(), trajectory.clone());

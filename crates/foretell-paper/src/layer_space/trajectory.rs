@@ -1,7 +1,7 @@
 //! A network as the layers chosen for it, and the dropout that is put into it.
 
 use super::error::LayerSpaceError;
-use foretell::{Configuration, Layer, LayerSequence, NETWORK, Value};
+use foretell::{Configuration, Layer, LayerSequence, NETWORK_KEY, Value};
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
@@ -77,7 +77,7 @@ impl Trajectory {
 
     /// The network as a configuration, under the name `net`.
     pub(crate) fn to_configuration(&self) -> Configuration {
-        Configuration::from([(NETWORK.to_owned(), Value::Text(self.to_network().to_string()))])
+        Configuration::from([(NETWORK_KEY.to_owned(), Value::Text(self.to_network().to_string()))])
     }
 }
 

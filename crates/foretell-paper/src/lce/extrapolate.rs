@@ -8,7 +8,7 @@ use super::sampler::{ChainDiagnostics, sample_ensemble, standard_normal};
 use super::start::{self, ExtrapolationProblem};
 use crate::epochs::epochs_of;
 use foretell::statistics::{mean, normal_cdf, quantile_of_sorted, standard_deviation};
-use foretell::{CurveEnd, Forecast, Shape};
+use foretell::{CurveEnd, Forecast, ForecastShape};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use thiserror::Error;
@@ -289,6 +289,6 @@ impl Extrapolation {
         for k in 1..knots.len() {
             knots[k].1 = knots[k].1.max(knots[k - 1].1 + 1e-9);
         }
-        Forecast { mean: self.mean, scale, shape: Shape::Quantiles(knots.into()), curve_end }
+        Forecast { mean: self.mean, scale, shape: ForecastShape::Quantiles(knots.into()), curve_end }
     }
 }

@@ -6,7 +6,7 @@ use super::logarithmic::{
 };
 use super::power_laws::{pow3, pow3_gradient, pow4, pow4_gradient};
 use super::sigmoids::{hill3, hill3_gradient, log_power, log_power_gradient, mmf, mmf_gradient};
-use foretell::linalg::simd::{LANES, dispatched};
+use foretell::linalg::simd::{VECTOR_LANES, dispatched};
 
 /// The most parameters that a family has.
 pub(super) const MAX_PARAMETERS: usize = 4;
@@ -82,7 +82,7 @@ pub(super) struct EpochColumns {
 impl EpochColumns {
     /// The columns of `epochs`.
     pub(super) fn new(epochs: &[f64]) -> Self {
-        let filled = epochs.len().next_multiple_of(LANES);
+        let filled = epochs.len().next_multiple_of(VECTOR_LANES);
         let all: Vec<EpochTerms> =
             (0..filled).map(|i| EpochTerms::new(epochs[i.min(epochs.len() - 1)])).collect();
         Self {

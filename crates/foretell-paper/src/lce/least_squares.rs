@@ -1,8 +1,8 @@
 //! The least-squares fit of one curve family: Levenberg–Marquardt, with a bounded quasi-Newton search where that fails.
 
 use super::families::{CurveFamily, EpochColumns, MAX_PARAMETERS};
-use foretell::linalg::cholesky::{cholesky, solve};
-use foretell::linalg::lbfgs::{Limits, minimize};
+use foretell::linalg::cholesky::{cholesky, solve_lower};
+use foretell::linalg::lbfgs::{LbfgsLimits, minimize};
 
 /// One observed curve: scores at epochs, each with the weight of its squared residual.
 #[derive(Clone, Debug)]
@@ -135,7 +135,7 @@ impl ObservedCurve {
                 parameters.iter().zip(bounds).all(|(value, (low, high))| (low..=high).contains(&value))
             })
         };
-        let limits = Limits { iterations: MAX_ITERATIONS, gradient: 1e-8, decrease: 1e-12 };
+        let limits = LbfgsLimits { iterations: MAX_ITERATIONS, gradient: 1e-8, decrease: 1e-12 };
         let parameters = minimize(start, limits, |parameters, gradient| {
             let at = self.linearize_squares(family, parameters).filter(|_| inside(parameters))?;
             gradient.iter_mut().zip(at.slope).for_each(|(g, slope)| *g = -2.0 * slope);
@@ -164,7 +164,7 @@ impl LinearizedSquares {
         }
         cholesky(&mut matrix[..p])?;
         let mut x = self.slope[..p].to_vec();
-        solve(&matrix, &mut x);
+        solve_lower(&matrix, &mut x);
         solve_transposed(&matrix, &mut x);
         x.iter().all(|value| value.is_finite()).then_some(x)
     }

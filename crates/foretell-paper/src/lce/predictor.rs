@@ -5,8 +5,8 @@ use super::extrapolate::{Extrapolation, NoExtrapolation, PartialCurve, extrapola
 use super::options::LceOptions;
 use foretell::Forecast;
 use foretell::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
-use foretell::{PredictorOptions, Purpose};
-use foretell::{Query, TrainingSet};
+use foretell::{PredictorOptions, PredictorPurpose};
+use foretell::{RunQuery, TrainingSet};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -50,11 +50,11 @@ impl Lce {
         if let Some(draws) = chosen.draws {
             options.ensemble.steps = options.ensemble.steps.min(draws.max(1).saturating_mul(25));
         }
-        if chosen.purpose == Purpose::Termination {
+        if chosen.purpose == PredictorPurpose::Termination {
             options.beginning = Some(LeadingCut::default());
         }
         let lce = Self::new(options, chosen.seed);
-        if chosen.purpose == Purpose::Forecasts { lce } else { lce.with_memory() }
+        if chosen.purpose == PredictorPurpose::Forecasts { lce } else { lce.with_memory() }
     }
 
     /// Makes each forecast once however often it is asked for: all models of the predictor share their forecasts.
@@ -130,7 +130,7 @@ impl LceModel {
 
     fn extrapolate_prefix(&self, prefix: &[f64]) -> Result<Extrapolation, NoExtrapolation> {
         // a run that is outside what is known of the metric widens it
-        let (low, high) = foretell::statistics::range(prefix.iter().copied());
+        let (low, high) = foretell::statistics::min_and_max(prefix.iter().copied());
         let range = (self.range.0.min(low), self.range.1.max(high));
         let curve = PartialCurve {
             steps: &self.training.steps,
@@ -143,7 +143,7 @@ impl LceModel {
 }
 
 impl Model for LceModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         self.forecast_with_memory(query.prefix)
             .unwrap_or_else(|| Forecast::gaussian(query.last_score(), self.fallback_sigma))
     }

@@ -1,7 +1,7 @@
 //! The termination criterion of Domhan et al.: stop a trial whose extrapolated curve will hardly beat the best, or whose end is known.
 
 use super::TerminationMode;
-use foretell_search::{ForecastRule, Needs, Reason, Ruling, StopRule, Stopping, Watched};
+use foretell_search::{ForecastRule, Reason, RuleNeeds, Ruling, StopRule, StoppingDefaults, WatchedTrial};
 
 /// Stops a trial by the extrapolation of its own curve, by the criterion of [`Termination`](super::Termination) with the study's Δ,
 /// δ and agreeing checks: the published one stops where P(y_T > y_best) < 0.05, so Δ = 0.95.
@@ -20,11 +20,17 @@ pub struct LceRule {
 }
 
 impl StopRule for LceRule {
-    fn needs(&self, _max_resource: u64) -> Needs {
-        Needs { burn_in: true, forecasts: true, curve_alone: true, incumbent: true, ..Needs::default() }
+    fn needs(&self, _max_resource: u64) -> RuleNeeds {
+        RuleNeeds {
+            burn_in: true,
+            forecasts: true,
+            curve_alone: true,
+            incumbent: true,
+            ..RuleNeeds::default()
+        }
     }
 
-    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+    fn rule(&self, trial: &mut dyn WatchedTrial) -> Ruling {
         let careful = self.mode == TerminationMode::Conservative;
         let incumbent = trial.incumbent();
         let is_ahead = |best| trial.scores().iter().any(|score| *score > best);
@@ -52,7 +58,12 @@ impl StopRule for LceRule {
 
     /// From the first finished trial on, at P(y_T > y_best) < 0.05, so Δ = 0.95. Finished trials only say how a metric without a known range
     /// ranges.
-    fn usual(&self) -> Option<Stopping> {
-        Some(Stopping { burn_in: 1, predictor: "lce".to_owned(), refit: Some(1.05), ..Stopping::paper() })
+    fn usual(&self) -> Option<StoppingDefaults> {
+        Some(StoppingDefaults {
+            burn_in: 1,
+            predictor: "lce".to_owned(),
+            refit: Some(1.05),
+            ..StoppingDefaults::paper()
+        })
     }
 }

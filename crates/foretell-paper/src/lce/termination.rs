@@ -119,8 +119,8 @@ impl TerminationCriterion {
         let improvement = best.map(|best| end.probability_above(best));
         let hopeless = improvement.is_some_and(|p| p < self.improvement);
         let sure_within = |spread: f64| end.standard_deviation < spread * (range.1 - range.0);
-        let known =
-            self.mode == TerminationMode::Optimistic && sure_within(self.spread.unwrap_or(CurveEnd::KNOWN));
+        let known = self.mode == TerminationMode::Optimistic
+            && sure_within(self.spread.unwrap_or(CurveEnd::KNOWN_END_SD));
         let unsure = self.mode == TerminationMode::Conservative && !self.spread.is_none_or(sure_within);
         let reason = if known {
             TerminationReason::Known

@@ -4,7 +4,7 @@ use super::{EpsilonSchedule, QLearner, QLearning, Reward};
 use crate::layer_space::{LayerSpace, SPACE_NAME, network_of};
 use foretell::Configuration;
 use foretell_search::{
-    IsAllowed, Named, Part, Sampler, SamplerFamily, SamplerSpec, Space, Worth, trial_stream,
+    IsAllowed, NamedSettings, Sampler, SamplerFamily, SamplerSpec, Space, StudyPart, Worth, trial_stream,
 };
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Map, Value as Json, json};
@@ -29,9 +29,9 @@ impl QLearning {
 
 impl From<QLearning> for SamplerSpec {
     fn from(settings: QLearning) -> Self {
-        let named = Named { name: SAMPLER_NAME.to_owned(), settings: json!(settings) };
+        let named = NamedSettings { name: SAMPLER_NAME.to_owned(), settings: json!(settings) };
         let family: Arc<dyn SamplerFamily> = Arc::new(QLearningFamily);
-        Part::new(named, family).into()
+        StudyPart::new(named, family).into()
     }
 }
 
@@ -131,7 +131,7 @@ impl Sampler for QLearningSampler {
         }
     }
 
-    fn started(&mut self, trial: u64, configuration: &Configuration) {
+    fn observe_start(&mut self, trial: u64, configuration: &Configuration) {
         // a trial of a log: the learner draws what it drew then, with those that were not allowed
         if self.proposed != Some(trial) {
             self.propose_allowed(trial, &|drawn| drawn == configuration);
@@ -149,7 +149,7 @@ impl Sampler for QLearningSampler {
         let _ = self.learner.tell(&network, reward, &mut replay_stream(self.seed, trial));
     }
 
-    fn failed(&mut self, _trial: u64, configuration: &Configuration) {
+    fn observe_failure(&mut self, _trial: u64, configuration: &Configuration) {
         if let Some(network) = network_of(configuration) {
             // not waiting for a result: then it has one, which stands
             let _ = self.learner.discard_proposal(&network);

@@ -1,7 +1,7 @@
 //! The cheapest of the recorded cells, computed again and compared.
 
 use super::evidence::Evidence;
-use super::failed::Failed;
+use super::failed::ReproductionError;
 use super::kept::KeptRows;
 use super::measure::{MeasurementBench, PaperPart, ResultRow, TableCell};
 use super::released::PreparedFile;
@@ -20,7 +20,10 @@ const R2_TOLERANCE: f64 = 1e-4;
 ///
 /// # Errors
 /// [`Failed`] where a cell differs.
-pub(super) fn check_recorded(sets: &[PreparedFile], show: DisplayOptions) -> Result<Evidence, Failed> {
+pub(super) fn check_recorded(
+    sets: &[PreparedFile],
+    show: DisplayOptions,
+) -> Result<Evidence, ReproductionError> {
     let evidence = Evidence::read_recorded()?;
     let (mut count, mut differing) = find_differing_cells(&evidence, sets, SECONDS_PER_PART)?;
     for part in [PaperPart::Stopping, PaperPart::Hyperband] {
@@ -31,7 +34,7 @@ pub(super) fn check_recorded(sets: &[PreparedFile], show: DisplayOptions) -> Res
     (show.note)(&format!("{count} recorded cells computed again"));
     match differing.as_slice() {
         [] => Ok(evidence),
-        cells => Err(Failed::midway(format!(
+        cells => Err(ReproductionError::midway(format!(
             "recorded cells differ from those of this program, or of these files: {}",
             cells.join("; ")
         ))),
@@ -43,7 +46,7 @@ pub(super) fn find_differing_cells(
     evidence: &Evidence,
     sets: &[PreparedFile],
     seconds: f64,
-) -> Result<(usize, Vec<String>), Failed> {
+) -> Result<(usize, Vec<String>), ReproductionError> {
     let (mut count, mut differing) = (0, Vec::new());
     for part in [PaperPart::Table1, PaperPart::Table2, PaperPart::Depth, PaperPart::Observed] {
         for (prepared, row) in cheapest_rows(&evidence.rows, part, sets, seconds) {
@@ -91,7 +94,7 @@ pub(super) fn find_differing_replays(
     part: PaperPart,
     sets: &[PreparedFile],
     show: DisplayOptions,
-) -> Result<(usize, Vec<String>), Failed> {
+) -> Result<(usize, Vec<String>), ReproductionError> {
     let of_part = evidence.select_replays(|row| row.part == part);
     let Some(orderings) = of_part.iter().map(|row| row.numbers.orderings).max() else {
         return Ok((0, Vec::new()));
@@ -100,7 +103,7 @@ pub(super) fn find_differing_replays(
     let setting = |row: &ReplayRow| {
         // without the numbers, because rows are found by their settings, and the numbers are what may differ
         let numbers = ReplayNumbers::default();
-        serde_json::to_string(&ReplayRow { numbers, ..row.clone() }).map_err(Failed::midway)
+        serde_json::to_string(&ReplayRow { numbers, ..row.clone() }).map_err(ReproductionError::midway)
     };
     let (mut count, mut differing) = (0, Vec::new());
     for row in stopping::replay_cheapest_rows(part, sets, how)? {

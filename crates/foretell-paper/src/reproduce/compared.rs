@@ -487,7 +487,7 @@ fn best_against_hyperband(
     let score = |row: &ReplayRow, name: &str| {
         let value = best_of_run(row, name)?;
         // as a score, because a perplexity that is larger is worse
-        Some(ReportedValue { mean: metric_direction(curves).score(value.mean), ..value })
+        Some(ReportedValue { mean: metric_direction(curves).to_score(value.mean), ..value })
     };
     let ours = score(
         evidence.find_hyperband_row(curves, "cold", Some(STOPPING_SRM))?,
@@ -543,7 +543,7 @@ fn above_at_all_moments(evidence: &Evidence, curves: &str) -> Vec<ClaimCompariso
         let stderr =
             (point.high - point.low) / BAND_STANDARD_DEVIATIONS / (row.numbers.orderings as f64).sqrt();
         let sample = Some(SampleSize { runs: row.numbers.runs, repeats: row.numbers.orderings, seeds: 1 });
-        let mean = metric_direction(curves).score(point.middle);
+        let mean = metric_direction(curves).to_score(point.middle);
         stderr.is_finite().then(|| {
             (point.resource, ReportedValue { name: name.to_owned(), mean, stderr: Some(stderr), sample })
         })

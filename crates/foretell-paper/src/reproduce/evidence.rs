@@ -1,6 +1,6 @@
 //! The measurements that claims are judged by.
 
-use super::failed::Failed;
+use super::failed::ReproductionError;
 use super::judgment::{ClaimComparison, ClaimedRelation, ReportedValue, SampleSize};
 use super::kept::KeptRows;
 use super::measure::{PaperPart, ResultRow};
@@ -48,7 +48,7 @@ impl Evidence {
     ///
     /// # Errors
     /// [`Failed`] where a file of them is damaged.
-    pub(super) fn read_recorded() -> Result<Self, Failed> {
+    pub(super) fn read_recorded() -> Result<Self, ReproductionError> {
         let mut evidence = Self::default();
         for file in RECORDED_FILES {
             let kept = KeptRows::from_gzip(file)?;

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 /// Why a reproduction ended without a result.
 #[derive(Debug, thiserror::Error)]
-pub enum Failed {
+pub enum ReproductionError {
     /// Bad input.
     #[error("{0}")]
     Input(String),
@@ -13,7 +13,7 @@ pub enum Failed {
     Midway(String),
 }
 
-impl Failed {
+impl ReproductionError {
     /// Bad input, described by `error`.
     pub(super) fn input(error: impl Display) -> Self {
         Self::Input(error.to_string())

@@ -1,6 +1,6 @@
 //! Finished rows in a file, so that a long reproduction continues after an interruption.
 
-use super::failed::Failed;
+use super::failed::ReproductionError;
 use super::show::DisplayOptions;
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
@@ -29,10 +29,11 @@ impl KeptRows {
     ///
     /// # Errors
     /// When the file cannot be read or written, or holds something else.
-    pub(super) fn open(path: Option<&Path>, show: DisplayOptions) -> Result<Self, Failed> {
+    pub(super) fn open(path: Option<&Path>, show: DisplayOptions) -> Result<Self, ReproductionError> {
         let Some(path) = path else { return Ok(Self::default()) };
-        let failed =
-            |error: &dyn std::fmt::Display| Failed::input(format!("--resume {}: {error}", path.display()));
+        let failed = |error: &dyn std::fmt::Display| {
+            ReproductionError::input(format!("--resume {}: {error}", path.display()))
+        };
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
@@ -62,9 +63,9 @@ impl KeptRows {
     ///
     /// # Errors
     /// When it holds something else.
-    pub(super) fn from_gzip(bytes: &[u8]) -> Result<Self, Failed> {
+    pub(super) fn from_gzip(bytes: &[u8]) -> Result<Self, ReproductionError> {
         let known = parse_rows(&expand_gzip(bytes).0)
-            .map_err(|error| Failed::midway(format!("recorded rows: {error}")))?;
+            .map_err(|error| ReproductionError::midway(format!("recorded rows: {error}")))?;
         Ok(Self { known, ..Self::default() })
     }
 
@@ -94,10 +95,14 @@ impl KeptRows {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(super) fn keep_numbers<T: Serialize>(&mut self, key: &str, numbers: &T) -> Result<(), Failed> {
-        let mut line = serde_json::to_string(&(key, numbers)).map_err(Failed::midway)?;
+    pub(super) fn keep_numbers<T: Serialize>(
+        &mut self,
+        key: &str,
+        numbers: &T,
+    ) -> Result<(), ReproductionError> {
+        let mut line = serde_json::to_string(&(key, numbers)).map_err(ReproductionError::midway)?;
         line.push('\n');
-        self.append_text(line.as_bytes()).map_err(Failed::midway)
+        self.append_text(line.as_bytes()).map_err(ReproductionError::midway)
     }
 }
 

@@ -1,15 +1,16 @@
 //! One cell of a table: a predictor on a prepared file, by the paper's protocol, next to the published number.
 
-use super::failed::Failed;
+use super::failed::ReproductionError;
 use super::kept::{KeptRows, StaticName, interned};
 use super::published::PublishedValue;
 use super::released::PreparedFile;
 use crate::catalogue::full_catalogue;
 use foretell::evaluate::{
-    Cut, Evaluation, EvaluationOptions, Outcome, Split, evaluate, folds, splits, splits_between,
+    CutPoint, Evaluation, EvaluationOptions, RunSplit, TestOutcome, draw_splits, draw_splits_between,
+    evaluate_predictor, make_folds,
 };
 use foretell::statistics::{mean, r_squared, standard_error};
-use foretell::{FeatureGroup, FeatureSet, History, PredictorOptions, Purpose, Scale};
+use foretell::{FeatureGroup, FeatureSet, History, PredictorOptions, PredictorPurpose, Scale};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -167,7 +168,7 @@ impl MeasurementBench {
         &mut self,
         prepared: &PreparedFile,
         cell: &TableCell<'_>,
-    ) -> Result<ResultRow, Failed> {
+    ) -> Result<ResultRow, ReproductionError> {
         let seeds =
             if cell.part == PaperPart::Observed { self.seeds.min(OBSERVED_SEEDS) } else { self.seeds };
         let EvaluationOptions { train, repeats, seed } = self.options;
@@ -298,20 +299,25 @@ fn run_evaluation(
     options: &EvaluationOptions,
     draws: Option<usize>,
 ) -> Result<Evaluation, String> {
-    if !full_catalogue().predictors().names().contains(&cell.predictor) {
+    if !full_catalogue().predictors().predictor_names().contains(&cell.predictor) {
         return Err(format!("`{}` is not built into this foretell", cell.predictor));
     }
     if !has_any_feature(prepared, cell.features) {
         return Err("nothing to fit on".to_owned());
     }
-    let fitted =
-        PredictorOptions { features: cell.features, seed: options.seed, draws, purpose: Purpose::Recorded };
-    let predictor = full_catalogue().predictors().predictor(cell.predictor, &fitted).map(Arc::from);
+    let fitted = PredictorOptions {
+        features: cell.features,
+        seed: options.seed,
+        draws,
+        purpose: PredictorPurpose::Recorded,
+    };
+    let predictor = full_catalogue().predictors().make_predictor(cell.predictor, &fitted).map(Arc::from);
     let predictor = predictor.map_err(|error| error.to_string())?;
-    let cut = Cut::after(cell.observed, prepared.history.grid()).map_err(|error| error.to_string())?;
+    let cut = CutPoint::after_fraction(cell.observed, prepared.history.grid())
+        .map_err(|error| error.to_string())?;
     let splits = splits_of(prepared, cell.depth, options)?;
-    let measured =
-        folds(&prepared.runs, &prepared.options, &splits).and_then(|folds| evaluate(&folds, &predictor, cut));
+    let measured = make_folds(&prepared.runs, &prepared.options, &splits)
+        .and_then(|folds| evaluate_predictor(&folds, &predictor, cut));
     measured.map_err(|error| error.to_string())
 }
 
@@ -319,22 +325,22 @@ fn splits_of(
     prepared: &PreparedFile,
     depth: Option<f64>,
     options: &EvaluationOptions,
-) -> Result<Vec<Split>, String> {
+) -> Result<Vec<RunSplit>, String> {
     let history = &prepared.history;
     let alone: Vec<usize> = (0..history.len()).collect();
     let Some(depth) = depth else {
-        return splits(history, &alone, options).map_err(|error| error.to_string());
+        return draw_splits(history, &alone, options).map_err(|error| error.to_string());
     };
     let shallow = |i: usize| prepared.depths[i].is_some_and(|layers| layers < depth);
     let deep = |i: usize| prepared.depths[i].is_some_and(|layers| layers > depth);
-    let splits = splits_between(history, &alone, &shallow, &deep, options);
+    let splits = draw_splits_between(history, &alone, &shallow, &deep, options);
     splits.map_err(|_| "too few to learn from or to test".to_owned())
 }
 
 /// The forecasts outside a fraction's range, if there are any.
 fn find_outliers(history: &History, evaluations: &[Arc<Evaluation>]) -> Option<ForecastOutliers> {
-    let ceiling = history.ceiling().filter(|&ceiling| ceiling > 0.0)?;
-    let inside = |outcome: &&Outcome| (0.0..=ceiling).contains(&outcome.forecast.mean);
+    let ceiling = history.score_ceiling().filter(|&ceiling| ceiling > 0.0)?;
+    let inside = |outcome: &&TestOutcome| (0.0..=ceiling).contains(&outcome.forecast.mean);
     let without = |measured: &Evaluation, repeat: usize| {
         let of_split = measured.outcomes.iter().filter(|o| o.repeat == repeat).filter(inside);
         let (forecasts, truths): (Vec<f64>, Vec<f64>) = of_split.map(|o| (o.forecast.mean, o.truth)).unzip();

@@ -24,7 +24,7 @@ mod times;
 #[cfg(test)]
 mod pages;
 
-pub use failed::Failed;
+pub use failed::ReproductionError;
 pub use measure::PaperPart;
 pub use replayed::{HyperbandCourse, ReplayNumbers, ReplayRow};
 pub use report::ReproductionReport;
@@ -116,7 +116,7 @@ impl ReproductionRequest {
     ///
     /// # Errors
     /// [`Failed`] where no released file can be read, or the file of finished rows cannot be read or written.
-    pub fn reproduce(self) -> Result<ReproductionResult, Failed> {
+    pub fn reproduce(self) -> Result<ReproductionResult, ReproductionError> {
         let (sets, unreadable) = read_released(&self.folder, self.show)?;
         let kept = KeptRows::open(self.resume.as_deref(), self.show)?;
         let EvaluationOptions { seed, repeats: orderings, .. } = self.options;
@@ -202,7 +202,7 @@ fn measure_rows(
     sets: &[PreparedFile],
     asked: &ReproductionRequest,
     bench: &mut MeasurementBench,
-) -> Result<Vec<ResultRow>, Failed> {
+) -> Result<Vec<ResultRow>, ReproductionError> {
     let mut rows = Vec::new();
     for prepared in sets {
         for cell in planned_cells(part, prepared, asked) {
@@ -231,9 +231,12 @@ fn requested_parts(asked: &ReproductionRequest) -> Vec<PaperPart> {
 }
 
 /// Reads whichever released files `folder` has, and says which could not be read. One that cannot does not end the others.
-fn read_released(folder: &Path, show: DisplayOptions) -> Result<(Vec<PreparedFile>, Vec<String>), Failed> {
+fn read_released(
+    folder: &Path,
+    show: DisplayOptions,
+) -> Result<(Vec<PreparedFile>, Vec<String>), ReproductionError> {
     if !folder.is_dir() {
-        return Err(Failed::input(format!(
+        return Err(ReproductionError::input(format!(
             "{}: there is no such folder; name the one that holds the paper's released files",
             folder.display()
         )));
@@ -261,7 +264,7 @@ fn read_released(folder: &Path, show: DisplayOptions) -> Result<(Vec<PreparedFil
         }
         reasons => format!("none of the paper's released files can be read: {}", reasons.join("; ")),
     };
-    Err(Failed::input(format!("{}: {reason}", folder.display())))
+    Err(ReproductionError::input(format!("{}: {reason}", folder.display())))
 }
 
 /// The released files that `folder` does not have.

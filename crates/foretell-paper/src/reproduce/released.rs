@@ -1,10 +1,10 @@
 //! The eight files that the paper's authors released, our own recording in the place of one, and how each is read for a faithful replica.
 
-use super::failed::Failed;
+use super::failed::ReproductionError;
 use foretell::{
     Configuration, Curve, Direction, FeatureGroup, History, HistoryOptions, Run, RunScore, Scale, Value,
 };
-use foretell_logs::{ReadOptions, Recorded};
+use foretell_logs::{ReadOptions, RecordedSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -219,13 +219,13 @@ impl PreparedFile {
     }
 
     /// Copies the file's runs with scores below the floor compressed.
-    fn with_compressed_scores(&self, path: &Path) -> Result<Self, Failed> {
+    fn with_compressed_scores(&self, path: &Path) -> Result<Self, ReproductionError> {
         let options = HistoryOptions { literal: false, ..self.options.clone() };
         let history = build_history(&self.runs, &options, path)?;
         let lost = (0..history.len())
-            .filter(|&i| history.final_score(i).is_some_and(|score| score <= history.floor()))
+            .filter(|&i| history.final_score(i).is_some_and(|score| score <= history.score_floor()))
             .count();
-        let floor = history.value(history.floor());
+        let floor = history.to_value(history.score_floor());
         Ok(Self {
             stem: self.stem,
             preparation: self.preparation,
@@ -244,7 +244,7 @@ impl PreparedFile {
     pub(super) fn has_varying_column(&self, group: FeatureGroup) -> bool {
         let finished: Vec<usize> =
             (0..self.history.len()).filter(|&i| self.history.final_score(i).is_some()).collect();
-        self.history.encoder(&finished).groups().contains(&group)
+        self.history.fit_encoder(&finished).column_groups().contains(&group)
     }
 }
 
@@ -257,9 +257,9 @@ impl ReleasedFile {
 
     /// Reads the file at `path` and prepares it in each way: with scores as they are, and with compressed scores where that makes a
     /// difference.
-    pub(super) fn prepare_all(&self, path: &Path) -> Result<Vec<PreparedFile>, Failed> {
-        let bytes =
-            std::fs::read(path).map_err(|error| Failed::input(format!("{}: {error}", path.display())))?;
+    pub(super) fn prepare_all(&self, path: &Path) -> Result<Vec<PreparedFile>, ReproductionError> {
+        let bytes = std::fs::read(path)
+            .map_err(|error| ReproductionError::input(format!("{}: {error}", path.display())))?;
         let fingerprint = crc32fast::hash(&bytes);
         let mut all = Vec::new();
         for preparation in self.preparations {
@@ -272,13 +272,17 @@ impl ReleasedFile {
         Ok(all)
     }
 
-    fn prepare_as(&self, preparation: &FilePreparation, path: &Path) -> Result<PreparedFile, Failed> {
+    fn prepare_as(
+        &self,
+        preparation: &FilePreparation,
+        path: &Path,
+    ) -> Result<PreparedFile, ReproductionError> {
         let options = ReadOptions {
             direction: Some(self.direction),
             deduplicate: !preparation.repeats,
             ..ReadOptions::default()
         };
-        let mut recorded = foretell_logs::read(path, &options).map_err(Failed::input)?;
+        let mut recorded = foretell_logs::read_runs(path, &options).map_err(ReproductionError::input)?;
         let mut removed = Vec::new();
         let read = recorded.runs.len();
         recorded.runs.retain(|run| run.curve.scores().iter().any(|&score| score != 0.0));
@@ -291,7 +295,7 @@ impl ReleasedFile {
         }
         if let Some(bound) = preparation.below {
             let before = recorded.runs.len();
-            let end = |run: &Run| run.curve.last().map(|(_, score)| self.direction.value(score));
+            let end = |run: &Run| run.curve.last_point().map(|(_, score)| self.direction.to_value(score));
             recorded.runs.retain(|run| end(run).is_some_and(|end| end < bound));
             let worse = before - recorded.runs.len();
             removed.push(format!("{worse} runs that do not end below {bound} removed"));
@@ -321,7 +325,7 @@ impl ReleasedFile {
 
 /// `curve` with `least` in the place of all values below it.
 fn raise_to_least(curve: &Curve, least: f64, direction: Direction) -> Curve {
-    let values = curve.scores().iter().map(|&score| direction.value(score).max(least));
+    let values = curve.scores().iter().map(|&score| direction.to_value(score).max(least));
     // scores are only the finite ones, so the divergence is added again; otherwise the run would count as one that ended early
     let lost = curve.diverged_at().map(|at| (at, f64::NAN));
     let points = curve.steps().iter().copied().zip(values).chain(lost);
@@ -330,10 +334,10 @@ fn raise_to_least(curve: &Curve, least: f64, direction: Direction) -> Curve {
 }
 
 fn lay_out_history(
-    recorded: &Recorded,
+    recorded: &RecordedSet,
     preparation: &FilePreparation,
     path: &Path,
-) -> Result<(HistoryOptions, History), Failed> {
+) -> Result<(HistoryOptions, History), ReproductionError> {
     let mut columns = recorded.columns.clone();
     columns.scales.extend(preparation.linear.iter().map(|&name| (name.to_owned(), Scale::Linear)));
     let options = HistoryOptions {
@@ -349,11 +353,16 @@ fn lay_out_history(
     Ok((HistoryOptions { target: history.grid().last().copied(), ..options }, history))
 }
 
-fn build_history(runs: &[Run], options: &HistoryOptions, path: &Path) -> Result<History, Failed> {
-    History::new(runs, options).map_err(|error| Failed::input(format!("{}: {error}", path.display())))
+fn build_history(runs: &[Run], options: &HistoryOptions, path: &Path) -> Result<History, ReproductionError> {
+    History::new(runs, options)
+        .map_err(|error| ReproductionError::input(format!("{}: {error}", path.display())))
 }
 
-fn describe_preparation(preparation: &FilePreparation, recorded: &Recorded, removed: Vec<String>) -> String {
+fn describe_preparation(
+    preparation: &FilePreparation,
+    recorded: &RecordedSet,
+    removed: Vec<String>,
+) -> String {
     let by_reader = recorded.notes.iter().filter(|note| note.topic == foretell_logs::NoteTopic::Removed);
     let mut parts: Vec<String> = vec![preparation.description.to_owned()];
     parts.extend(by_reader.map(|note| note.text.clone()).chain(removed));
@@ -362,7 +371,7 @@ fn describe_preparation(preparation: &FilePreparation, recorded: &Recorded, remo
 }
 
 fn numeric_value(configuration: &Configuration, name: &str) -> Option<f64> {
-    configuration.get(name).and_then(Value::number)
+    configuration.get(name).and_then(Value::as_number)
 }
 
 /// Layers: 6·blocks + 2 of a ResNet of three stages, or as the file says.

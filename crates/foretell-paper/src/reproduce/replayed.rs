@@ -3,7 +3,7 @@
 use super::kept::{StaticName, interned, interned_if_any};
 use super::measure::PaperPart;
 use super::released::PreparedFile;
-use foretell_search::{BestSoFarPoint, Reference, Setting};
+use foretell_search::{BestSoFarPoint, Reference, ReplaySetting};
 use serde::{Deserialize, Serialize};
 
 /// The paper's predictor with its one Gaussian σ(τ), and ours.
@@ -96,7 +96,7 @@ pub struct HyperbandCourse {
 /// A row that is to be filled, and its setting.
 pub(super) struct PlannedReplay {
     pub(super) row: ReplayRow,
-    pub(super) setting: Setting,
+    pub(super) setting: ReplaySetting,
 }
 
 /// A row of `part` on `prepared` without numbers.

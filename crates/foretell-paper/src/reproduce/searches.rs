@@ -6,7 +6,7 @@ use super::replayed::{BURN_IN, PlannedReplay, ReplayRow, STOPPING_PREDICTORS, bl
 use super::show::TableLayout;
 use crate::catalogue::full_catalogue;
 use foretell::StopCriterion;
-use foretell_search::{ForecastRule, Named, Setting, StudySpec, Table};
+use foretell_search::{ForecastRule, NamedSettings, ReplaySetting, RunTable, StudySpec};
 use serde_json::Map;
 
 /// The predictors that extrapolate curves.
@@ -30,7 +30,7 @@ const SMALL_STUDY: usize = 200;
 /// and extrapolation, which learns from no other run, from the second run on and after the same burn-in.
 pub(super) fn planned_searches(
     prepared: &PreparedFile,
-    table: &Table,
+    table: &RunTable,
     orderings: usize,
     seed: u64,
 ) -> Vec<PlannedReplay> {
@@ -39,7 +39,7 @@ pub(super) fn planned_searches(
     for study_size in small.into_iter().chain([None]) {
         let trials = study_size.unwrap_or(table.len()) as u64;
         let study = StudySpec { trials, seed, burn_in: BURN_IN as u64, ..table.study() };
-        let usual = Setting { orderings, ..Setting::new(study, None) };
+        let usual = ReplaySetting { orderings, ..ReplaySetting::new(study, None) };
         for predictor in STOPPING_PREDICTORS {
             all.extend(model_searches(prepared, predictor, study_size, &usual));
         }
@@ -53,7 +53,7 @@ fn model_searches(
     prepared: &PreparedFile,
     predictor: &'static str,
     study_size: Option<usize>,
-    usual: &Setting,
+    usual: &ReplaySetting,
 ) -> Vec<PlannedReplay> {
     let variants = [("delta", 0.0, 1), ("delta and offset", SCORE_OFFSET, 1), ("nth best", 0.0, NTH_BEST)];
     let mut wanted = Vec::new();
@@ -67,7 +67,7 @@ fn model_searches(
             let study = StudySpec { policy: ForecastRule.into(), criterion, ..usual.study.clone() };
             let row = search_row(prepared, variant, predictor, (study_size, &study));
             let row = ReplayRow { published: is_published.then_some(3.4), ..row };
-            wanted.push(PlannedReplay { row, setting: Setting { study, ..usual.clone() } });
+            wanted.push(PlannedReplay { row, setting: ReplaySetting { study, ..usual.clone() } });
         }
     }
     wanted
@@ -78,11 +78,13 @@ fn model_searches(
 fn extrapolation_searches(
     prepared: &PreparedFile,
     study_size: Option<usize>,
-    usual: &Setting,
+    usual: &ReplaySetting,
 ) -> Vec<PlannedReplay> {
     let mut wanted = Vec::new();
     for (policy, is_published) in [("srm", false), ("lce", true), ("lce-optimistic", true)] {
-        let Ok(policy) = full_catalogue().policy(&Named::from(policy), &Map::new()) else { continue };
+        let Ok(policy) = full_catalogue().resolve_policy(&NamedSettings::from(policy), &Map::new()) else {
+            continue;
+        };
         for (burn_in, stop_probability) in [1, BURN_IN as u64]
             .into_iter()
             .flat_map(|burn_in| EXTRAPOLATION_PROBABILITIES.map(|p| (burn_in, p)))
@@ -98,12 +100,12 @@ fn extrapolation_searches(
             let is_searched =
                 is_published && burn_in == 1 && study_size.is_none() && prepared.stem == "metaqnn_cifar10";
             let row = |predictor| search_row(prepared, "delta", predictor, (study_size, &study));
-            let setting = Setting { study: study.clone(), ..usual.clone() };
+            let setting = ReplaySetting { study: study.clone(), ..usual.clone() };
             wanted.push(PlannedReplay { row: row(OWN_EXTRAPOLATION), setting: setting.clone() });
             if is_searched {
                 wanted.push(PlannedReplay {
                     row: row(PUBLISHED_EXTRAPOLATION),
-                    setting: Setting { orderings: 1, ..setting },
+                    setting: ReplaySetting { orderings: 1, ..setting },
                 });
             }
         }

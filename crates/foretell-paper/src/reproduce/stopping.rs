@@ -1,6 +1,6 @@
 //! The paper's early stopping, simulated on its released curves: speed-ups in architecture search and in Hyperband.
 
-use super::failed::Failed;
+use super::failed::ReproductionError;
 use super::kept::KeptRows;
 use super::measure::{NOT_APPLICABLE, PaperPart};
 use super::released::PreparedFile;
@@ -11,10 +11,10 @@ use super::replayed::{
 use super::searches;
 use super::show::{DisplayOptions, TableLayout};
 use crate::catalogue::full_catalogue;
-use foretell::{Predictor, PredictorOptions, Purpose, StopCriterion};
+use foretell::{Predictor, PredictorOptions, PredictorPurpose, StopCriterion};
 use foretell_search::{
-    ForecastRule, Kappa, OracleRule, Outcome, Policy, Reference, Schedule, Setting, StudySpec, Table,
-    moments, replay,
+    ForecastRule, Kappa, OracleRule, Reference, ReplayOutcome, ReplaySetting, RunTable, Schedule, StopPolicy,
+    StudySpec, best_so_far_moments, replay,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub(super) fn replay_rows(
     sets: &[PreparedFile],
     how: SimulationOptions,
     kept: &mut KeptRows,
-) -> Result<Vec<ReplayRow>, Failed> {
+) -> Result<Vec<ReplayRow>, ReproductionError> {
     let mut rows = Vec::new();
     for prepared in sets.iter().filter(|prepared| is_used(part, prepared)) {
         (how.show.note)(&format!("{}: {}", part.section_heading(), prepared.display_name()));
@@ -96,7 +96,7 @@ pub(super) fn replay_cheapest_rows(
     part: PaperPart,
     sets: &[PreparedFile],
     how: SimulationOptions,
-) -> Result<Vec<ReplayRow>, Failed> {
+) -> Result<Vec<ReplayRow>, ReproductionError> {
     let mut used: Vec<&PreparedFile> =
         sets.iter().filter(|prepared| !prepared.compressed && is_used(part, prepared)).collect();
     if part != PaperPart::Hyperband {
@@ -118,20 +118,20 @@ pub(super) fn replay_cheapest_rows(
     Ok(rows)
 }
 
-fn build_table(prepared: &PreparedFile) -> Result<Arc<Table>, Failed> {
-    let table = Table::new(&prepared.runs, &prepared.options, 1);
+fn build_table(prepared: &PreparedFile) -> Result<Arc<RunTable>, ReproductionError> {
+    let table = RunTable::new(&prepared.runs, &prepared.options, 1);
     table.map(Arc::new).map_err(|error| file_error(prepared, &error))
 }
 
-fn file_error(prepared: &PreparedFile, error: &dyn std::fmt::Display) -> Failed {
-    Failed::input(format!("{}: {error}", prepared.stem))
+fn file_error(prepared: &PreparedFile, error: &dyn std::fmt::Display) -> ReproductionError {
+    ReproductionError::input(format!("{}: {error}", prepared.stem))
 }
 
 /// All rows of `part` on the runs of a file, without their numbers.
 fn planned_rows(
     part: PaperPart,
     prepared: &PreparedFile,
-    table: &Table,
+    table: &RunTable,
     how: SimulationOptions,
 ) -> Vec<PlannedReplay> {
     match part {
@@ -144,18 +144,18 @@ fn planned_rows(
 
 /// `wanted` with their numbers: those that an earlier run of the command has measured, and the others by a replay.
 fn reuse_or_replay(
-    table: &Arc<Table>,
+    table: &Arc<RunTable>,
     prepared: &PreparedFile,
     wanted: Vec<PlannedReplay>,
     made: &PredictorsByName,
     draws: Option<usize>,
     kept: &mut KeptRows,
-) -> Result<Vec<ReplayRow>, Failed> {
+) -> Result<Vec<ReplayRow>, ReproductionError> {
     // a blank row names all of its setting
     let key = |wanted: &PlannedReplay| {
         let fingerprint = prepared.fingerprint;
         let row = serde_json::to_string(&wanted.row).expect("a row is JSON");
-        let Setting { orderings, study: StudySpec { seed, .. }, .. } = wanted.setting;
+        let ReplaySetting { orderings, study: StudySpec { seed, .. }, .. } = wanted.setting;
         format!("{fingerprint:08x} orderings {orderings} seed {seed} draws {draws:?} {row}")
     };
     let (mut rows, mut open) = (Vec::new(), Vec::new());
@@ -169,10 +169,11 @@ fn reuse_or_replay(
         let alone = wanted.setting.study.policy.is_by_curve_alone();
         wanted.row.predictor.and_then(|name| made.get(&(alone, name))).cloned()
     };
-    let setting = |wanted: &PlannedReplay| Setting { predictor: predictor(wanted), ..wanted.setting.clone() };
-    let settings: Vec<Setting> = open.iter().map(setting).collect();
+    let setting =
+        |wanted: &PlannedReplay| ReplaySetting { predictor: predictor(wanted), ..wanted.setting.clone() };
+    let settings: Vec<ReplaySetting> = open.iter().map(setting).collect();
     let outcomes = replay(table, &settings).map_err(|error| file_error(prepared, &error))?;
-    let moments = moments(&outcomes);
+    let moments = best_so_far_moments(&outcomes);
     for (wanted, outcome) in open.into_iter().zip(&outcomes) {
         let row = fill_row(wanted.row.clone(), table, outcome, &moments);
         kept.keep_numbers(&key(&wanted), &(&row, &row.course))?;
@@ -191,20 +192,23 @@ fn is_used(part: PaperPart, prepared: &PreparedFile) -> bool {
 /// By whether it is for a policy that extrapolates each curve alone, and by name.
 type PredictorsByName = BTreeMap<(bool, &'static str), Arc<dyn Predictor>>;
 
-fn build_predictors(draws: Option<usize>, seed: u64) -> Result<PredictorsByName, Failed> {
-    let options = PredictorOptions { seed, draws, purpose: Purpose::Recorded, ..PredictorOptions::default() };
+fn build_predictors(draws: Option<usize>, seed: u64) -> Result<PredictorsByName, ReproductionError> {
+    let options =
+        PredictorOptions { seed, draws, purpose: PredictorPurpose::Recorded, ..PredictorOptions::default() };
     let named = |name| {
-        let predictor = full_catalogue().predictors().predictor(name, &options).map_err(Failed::input)?;
+        let predictor =
+            full_catalogue().predictors().make_predictor(name, &options).map_err(ReproductionError::input)?;
         Ok(((false, name), Arc::from(predictor)))
     };
     let mut made: PredictorsByName = STOPPING_PREDICTORS
         .into_iter()
         .chain(searches::EXTRAPOLATION_PREDICTORS)
         .map(named)
-        .collect::<Result<_, Failed>>()?;
-    let options = PredictorOptions { purpose: Purpose::Termination, ..options };
+        .collect::<Result<_, ReproductionError>>()?;
+    let options = PredictorOptions { purpose: PredictorPurpose::Termination, ..options };
     for name in searches::EXTRAPOLATION_PREDICTORS {
-        let alone = full_catalogue().predictors().predictor(name, &options).map_err(Failed::input)?;
+        let alone =
+            full_catalogue().predictors().make_predictor(name, &options).map_err(ReproductionError::input)?;
         made.insert((true, name), Arc::from(alone));
     }
     Ok(made)
@@ -213,7 +217,7 @@ fn build_predictors(draws: Option<usize>, seed: u64) -> Result<PredictorsByName,
 /// Hyperband, f-Hyperband cold and with models of earlier runs, and perfect foresight.
 fn planned_hyperband_rows(
     prepared: &PreparedFile,
-    table: &Table,
+    table: &RunTable,
     orderings: usize,
     seed: u64,
 ) -> Vec<PlannedReplay> {
@@ -223,10 +227,10 @@ fn planned_hyperband_rows(
         let schedule = Schedule::Hyperband { eta: HYPERBAND_ETA, runs: HYPERBAND_RUNS, kappa, reference };
         let burn_in = BURN_IN as u64;
         let study = StudySpec { schedule, policy, criterion, burn_in, seed, ..table.study() };
-        Setting { warm_start, orderings, ..Setting::new(study, None) }
+        ReplaySetting { warm_start, orderings, ..ReplaySetting::new(study, None) }
     };
     let row = |variant| blank_row(PaperPart::Hyperband, prepared, variant);
-    let plain = setting(Policy::none(), Reference::Rung, 1.0, 0);
+    let plain = setting(StopPolicy::none(), Reference::Rung, 1.0, 0);
     let mut wanted = vec![PlannedReplay { row: row("none"), setting: plain }];
     for reference in [Reference::Rung, Reference::Level] {
         for kappa in KAPPA_VALUES {
@@ -239,20 +243,22 @@ fn planned_hyperband_rows(
                         kappa: Some(kappa),
                         ..row(variant)
                     };
-                    let setting = setting(Policy::from(ForecastRule), reference, kappa, warm);
+                    let setting = setting(StopPolicy::from(ForecastRule), reference, kappa, warm);
                     wanted.push(PlannedReplay { row, setting });
                 }
             }
             let row = ReplayRow { reference: Some(reference), kappa: Some(kappa), ..row("oracle") };
-            wanted
-                .push(PlannedReplay { row, setting: setting(Policy::from(OracleRule), reference, kappa, 0) });
+            wanted.push(PlannedReplay {
+                row,
+                setting: setting(StopPolicy::from(OracleRule), reference, kappa, 0),
+            });
         }
     }
     wanted
 }
 
-fn fill_row(row: ReplayRow, table: &Table, outcome: &Outcome, moments: &[u64]) -> ReplayRow {
-    let (speedup_mean, speedup_stderr) = outcome.speedup();
+fn fill_row(row: ReplayRow, table: &RunTable, outcome: &ReplayOutcome, moments: &[u64]) -> ReplayRow {
+    let (speedup_mean, speedup_stderr) = outcome.mean_speedup();
     let best = outcome.best_of_runs(table);
     let hyperband = row.part == PaperPart::Hyperband;
     let numbers = ReplayNumbers {

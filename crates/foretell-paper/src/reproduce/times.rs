@@ -1,13 +1,13 @@
 //! Seconds of a fit and of a forecast: of the processor, in one thread.
 
 use super::evidence::MeasuredFigure;
-use super::failed::Failed;
+use super::failed::ReproductionError;
 use super::measure::MeasurementBench;
 use super::released::PreparedFile;
 use crate::catalogue::full_catalogue;
-use foretell::evaluate::{Cut, splits};
+use foretell::evaluate::{CutPoint, draw_splits};
 use foretell::statistics::{mean, standard_error};
-use foretell::{Forecaster, History, Predictor, PredictorOptions, Purpose, Run};
+use foretell::{Forecaster, History, Predictor, PredictorOptions, PredictorPurpose, Run};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const FORECASTS_PER_FIT: usize = 10;
 pub(super) fn measure_times(
     sets: &[PreparedFile],
     bench: &mut MeasurementBench,
-) -> Result<Vec<MeasuredFigure>, Failed> {
+) -> Result<Vec<MeasuredFigure>, ReproductionError> {
     let Some(prepared) = sets.iter().find(|prepared| prepared.stem == TIMED_CURVES.0 && prepared.is_first())
     else {
         return Ok(Vec::new());
@@ -49,8 +49,8 @@ fn in_one_thread(
     prepared: &PreparedFile,
     method: &str,
     bench: &MeasurementBench,
-) -> Result<Vec<MeasuredFigure>, Failed> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(Failed::midway)?;
+) -> Result<Vec<MeasuredFigure>, ReproductionError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(ReproductionError::midway)?;
     let (fits, forecasts) = pool.install(|| time_fits(prepared, method, bench))?;
     let figure = |of: &str, seconds: &[f64]| MeasuredFigure {
         figure: format!("seconds of a {of}, {method}"),
@@ -68,36 +68,41 @@ fn time_fits(
     prepared: &PreparedFile,
     method: &str,
     bench: &MeasurementBench,
-) -> Result<(Vec<f64>, Vec<f64>), Failed> {
+) -> Result<(Vec<f64>, Vec<f64>), ReproductionError> {
     let options = PredictorOptions {
         seed: bench.options.seed,
         draws: bench.draws,
-        purpose: Purpose::Recorded,
+        purpose: PredictorPurpose::Recorded,
         ..PredictorOptions::default()
     };
     let alone: Vec<usize> = (0..prepared.history.len()).collect();
-    let splits = splits(&prepared.history, &alone, &bench.options).map_err(Failed::input)?;
-    let Cut { tau, step } = Cut::after(TIMED_CURVES.1, prepared.history.grid()).map_err(Failed::input)?;
+    let splits = draw_splits(&prepared.history, &alone, &bench.options).map_err(ReproductionError::input)?;
+    let CutPoint { tau, step } = CutPoint::after_fraction(TIMED_CURVES.1, prepared.history.grid())
+        .map_err(ReproductionError::input)?;
     let (mut fits, mut forecasts) = (Vec::new(), Vec::new());
     for split in splits.iter().take(FITS_PER_METHOD) {
-        let predictor: Arc<dyn Predictor> =
-            Arc::from(full_catalogue().predictors().predictor(method, &options).map_err(Failed::input)?);
+        let predictor: Arc<dyn Predictor> = Arc::from(
+            full_catalogue()
+                .predictors()
+                .make_predictor(method, &options)
+                .map_err(ReproductionError::input)?,
+        );
         let learned: Vec<Run> = split.train.iter().map(|&run| prepared.runs[run].clone()).collect();
-        let history = History::new(&learned, &prepared.options).map_err(Failed::input)?;
+        let history = History::new(&learned, &prepared.options).map_err(ReproductionError::input)?;
         let asked: Vec<(&Run, foretell::Curve)> = split
             .test
             .iter()
             .take(FORECASTS_PER_FIT)
-            .map(|&run| (&prepared.runs[run], prepared.runs[run].curve.until(step)))
+            .map(|&run| (&prepared.runs[run], prepared.runs[run].curve.prefix_until(step)))
             .collect();
         let forecaster = Forecaster::with_history(history, predictor)
-            .among(asked.iter().map(|(run, seen)| (&run.configuration, seen)));
+            .with_running(asked.iter().map(|(run, seen)| (&run.configuration, seen)));
         let started = thread_seconds();
-        forecaster.fit(tau).map_err(Failed::midway)?;
+        forecaster.fit_model(tau).map_err(ReproductionError::midway)?;
         fits.push(thread_seconds() - started);
         let started = thread_seconds();
         for (run, seen) in &asked {
-            forecaster.forecast(&run.configuration, seen).map_err(Failed::midway)?;
+            forecaster.forecast(&run.configuration, seen).map_err(ReproductionError::midway)?;
         }
         forecasts.push((thread_seconds() - started) / asked.len().max(1) as f64);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use foretell_logs::{YamlContent, YamlNode, yaml_documents};
+use foretell_logs::{YamlContent, YamlNode, parse_yaml_documents};
 use serde_json::{Map, Value};
 
 use super::names::levels;
@@ -78,7 +78,7 @@ fn path_to_entry(node: &YamlNode, name: &str) -> Option<NodePath> {
         return Some(NodePath::new());
     }
     let below = |at: usize, node, rest| Some([vec![at], path_to_entry(node, rest)?].concat());
-    match &node.resolved().content {
+    match &node.resolve_alias().content {
         YamlContent::List(items) => {
             let (at, rest) = levels(name).find_map(|(first, rest)| Some((first.parse().ok()?, rest)))?;
             below(at, items.get(at)?, rest)
@@ -87,7 +87,7 @@ fn path_to_entry(node: &YamlNode, name: &str) -> Option<NodePath> {
             let fields = || fields.iter().enumerate();
             // of two fields of one name, the last counts; fields of a merged map count where there is none of their name
             let own = fields().rev().find_map(|(at, (key, value))| {
-                let (_, rest) = levels(name).find(|(first, _)| key.text() == Some(first))?;
+                let (_, rest) = levels(name).find(|(first, _)| key.scalar_text() == Some(first))?;
                 below(at, value, rest)
             });
             own.or_else(|| {
@@ -101,7 +101,7 @@ fn path_to_entry(node: &YamlNode, name: &str) -> Option<NodePath> {
 
 /// The way to an entry of a merged map, or of the first of several that has it.
 fn path_in_merged(merged: &YamlNode, name: &str) -> Option<NodePath> {
-    match &merged.resolved().content {
+    match &merged.resolve_alias().content {
         YamlContent::List(maps) => {
             maps.iter().enumerate().find_map(|(at, map)| Some([vec![at], path_to_entry(map, name)?].concat()))
         }
@@ -164,10 +164,10 @@ fn to_scalar(value: &Value) -> YamlContent {
 
 /// The proof: each parameter is read from the new text as the value that it was given.
 fn check_values(text: &str, parameters: &Map<String, Value>) -> Result<(), UnplacedParameter> {
-    let documents = yaml_documents(text).unwrap_or_default();
+    let documents = parse_yaml_documents(text).unwrap_or_default();
     for (name, value) in parameters {
         let (document, steps) = find_entry(&documents, name)?;
-        let found = steps.iter().fold(&documents[document], |node, step| node.child(*step)).json();
+        let found = steps.iter().fold(&documents[document], |node, step| node.child(*step)).to_json();
         let is_same_number = found.as_f64().is_some_and(|number| value.as_f64() == Some(number));
         if found != *value && !is_same_number {
             let problem =

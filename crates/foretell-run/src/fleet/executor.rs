@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use foretell_logs::printed::Report;
-use foretell_search::Start;
+use foretell_search::TrainingStart;
 
 use crate::process::message::TrialMessage;
 
@@ -15,15 +15,15 @@ pub trait Executor {
     ///
     /// # Errors
     /// When the file cannot be looked for.
-    fn unread_reports(&mut self, _start: &Start) -> Result<Unread, ExecutorError> {
-        Ok(Unread::default())
+    fn unread_reports(&mut self, _start: &TrainingStart) -> Result<UnreadReports, ExecutorError> {
+        Ok(UnreadReports::default())
     }
 
     /// Starts a training on worker number `worker` (from 0). Its messages follow; the last is `MessageKind::Ended`.
     ///
     /// # Errors
     /// When it cannot be started; no message follows then.
-    fn start(&mut self, start: &Start, worker: usize) -> Result<Begin, ExecutorError>;
+    fn start(&mut self, start: &TrainingStart, worker: usize) -> Result<StartPoint, ExecutorError>;
 
     /// Stops the training of `trial`, if it runs. Returns at once; its `MessageKind::Ended` follows.
     fn stop(&mut self, trial: u64);
@@ -45,7 +45,7 @@ pub type ExecutorError = Box<dyn Error + Send + Sync>;
 
 /// The reports of a training that ended before they were read.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Unread {
+pub struct UnreadReports {
     /// The reports after the last one that is recorded.
     pub reports: Vec<Report>,
     /// A sentence about values that are lost, if some are.
@@ -54,7 +54,7 @@ pub struct Unread {
 
 /// From where a training began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begin {
+pub enum StartPoint {
     /// From its beginning.
     Anew,
     /// With checkpoints: of the step that [`Start::from`] names, or of one that was never reported.

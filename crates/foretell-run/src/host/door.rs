@@ -29,7 +29,7 @@ impl<S: Store> HostDoor<S> {
     }
 
     /// Calls the study's host, and waits for the answer; `None` if no driver runs the study any more.
-    pub fn call<T: Send + 'static>(
+    pub fn call_host<T: Send + 'static>(
         &self,
         call: impl FnOnce(&mut StudyHost<S>) -> T + Send + 'static,
     ) -> Option<T> {

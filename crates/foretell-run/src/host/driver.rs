@@ -10,18 +10,20 @@ mod random_searches;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use foretell_search::{Ending, Session, Store, StoreError, Study, Trial, TrialState};
+use foretell_search::{Session, Store, StoreError, Study, TrainingEnd, Trial, TrialState};
 use thiserror::Error;
 
 use crate::fleet::executor::{Executor, ExecutorError};
-use crate::fleet::trainer::{Asked, Given, Heard, Link, Sent, Trainer, TrainingEvent};
+use crate::fleet::trainer::{
+    AskAnswer, GivenTraining, StudyAnswer, StudyLink, Trainer, TrainingEvent, TrainingMessage,
+};
 use crate::host::door::HostCalls;
 use crate::host::hosted::{HostError, MetricReading, StudyHost, StudyNews};
 use crate::host::orders::Orders;
 use crate::process::executor::is_out_of_files;
 use crate::process::message::TrialNotice;
 use detected::ScoreDetector;
-pub use elsewhere::Elsewhere;
+pub use elsewhere::RemoteTrainings;
 use fitter::ModelFitter;
 
 /// The time that the driver waits for messages before it looks for a cancellation.
@@ -141,7 +143,7 @@ pub struct Driver<E: Executor, S: Store> {
     trainer: Trainer<E>,
     workers: usize,
     /// A training that waits for a free worker, since the system had no files for one more.
-    postponed: Option<Given>,
+    postponed: Option<GivenTraining>,
     fitter: ModelFitter,
     /// The trial whose checkpoints are kept because it is the best.
     best: Option<u64>,
@@ -293,12 +295,12 @@ impl<E: Executor, S: Store> Driver<E, S> {
         }
         while self.count_busy_workers() < self.workers {
             let busy = self.count_busy_workers();
-            let asked = Link::ask(&mut self.host);
+            let asked = StudyLink::ask(&mut self.host);
             self.publish_news(observe)?;
             match asked.map_err(to_driver_error)? {
-                Asked::Task(given) => self.launch_training(given, observe)?,
-                Asked::Nothing | Asked::Done if self.count_busy_workers() > busy => {}
-                Asked::Nothing | Asked::Done => return Ok(()),
+                AskAnswer::Task(given) => self.launch_training(given, observe)?,
+                AskAnswer::Nothing | AskAnswer::Done if self.count_busy_workers() > busy => {}
+                AskAnswer::Nothing | AskAnswer::Done => return Ok(()),
             }
         }
         Ok(())
@@ -315,7 +317,11 @@ impl<E: Executor, S: Store> Driver<E, S> {
     }
 
     /// Starts a training on the first worker that is free.
-    fn launch_training(&mut self, given: Given, observe: &mut EventObserver<'_>) -> Result<(), DriverError> {
+    fn launch_training(
+        &mut self,
+        given: GivenTraining,
+        observe: &mut EventObserver<'_>,
+    ) -> Result<(), DriverError> {
         let trial = given.trial();
         let Err(error) = self.trainer.start_training(self.trainer.free_slot(), given.clone()) else {
             return Ok(());
@@ -337,7 +343,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
     /// Passes on a message about a training.
     fn pass_on_event(
         &mut self,
-        given: &Given,
+        given: &GivenTraining,
         happening: &TrainingEvent,
         observe: &mut EventObserver<'_>,
     ) -> Result<(), DriverError> {
@@ -352,13 +358,13 @@ impl<E: Executor, S: Store> Driver<E, S> {
                 return chosen.map_err(to_driver_error);
             }
             TrainingEvent::PrintedLast(value) => {
-                self.detected.printed(trial, *value);
+                self.detected.note_printed_value(trial, *value);
                 return Ok(());
             }
             TrainingEvent::Heard(heard) => heard,
         };
         // before it is recorded: an observer that refuses a report keeps it out of the log
-        if let Heard::Report(reading) = heard {
+        if let TrainingMessage::Report(reading) = heard {
             self.show_report(trial, reading, observe)?;
         }
         let sent = self.host.pass_on(given, heard);
@@ -368,12 +374,12 @@ impl<E: Executor, S: Store> Driver<E, S> {
         }
         self.publish_news(observe)?;
         match sent {
-            Ok(Sent::Stops) => {
+            Ok(StudyAnswer::Stops) => {
                 self.trainer.stop(trial);
                 Ok(())
             }
-            Ok(Sent::GoesOn) => Ok(()),
-            Ok(Sent::Ended(_)) => {
+            Ok(StudyAnswer::GoesOn) => Ok(()),
+            Ok(StudyAnswer::Ended(_)) => {
                 self.discard_if_ended(trial);
                 self.check_command_works()
             }
@@ -402,7 +408,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         if self.host.session.study().progress().has_reports {
             return Ok(());
         }
-        Ok(self.host.session.tell(trial, Ending::Failed(why.to_owned()))?)
+        Ok(self.host.session.tell(trial, TrainingEnd::Failed(why.to_owned()))?)
     }
 
     /// Shows the host's actions, and removes the data that ended trials no longer need.
@@ -437,7 +443,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         for record in records {
             observe(self.host.session.study(), DriverEvent::Recorded(record))
                 .map_err(DriverError::ObserverRefused)?;
-            closed.extend(record.ends());
+            closed.extend(record.ended_trial());
         }
         Ok(closed)
     }
@@ -489,7 +495,9 @@ impl<E: Executor, S: Store> Driver<E, S> {
         let until = Instant::now() + STOP_TIMEOUT;
         while self.trainer.running_trials().next().is_some() && Instant::now() < until {
             for (given, happening) in self.trainer.receive_events(POLL_INTERVAL, None) {
-                if let TrainingEvent::Heard(heard @ (Heard::Report(_) | Heard::Began { .. })) = &happening
+                if let TrainingEvent::Heard(
+                    heard @ (TrainingMessage::Report(_) | TrainingMessage::Began { .. }),
+                ) = &happening
                     && works
                 {
                     // what cannot be recorded is trained again

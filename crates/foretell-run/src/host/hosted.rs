@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use foretell::{Configuration, Run};
 use foretell_search::{
-    Answer, Ending, Fitted, LengthNotice, Order, Record, Session, Settings, SourcePosition, Start, Store,
-    StoreError, Study, StudyError, Trial, TrialState,
+    FittedModel, LengthNotice, ManualOrder, Record, Session, SourcePosition, Store, StoreError, Study,
+    StudyError, StudySettings, TrainingAnswer, TrainingEnd, TrainingStart, Trial, TrialState,
 };
 use thiserror::Error;
 
@@ -67,7 +67,7 @@ pub(crate) struct StudyNews {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainingTask {
     /// The training; it continues from the epoch that it has reached.
-    pub start: Start,
+    pub start: TrainingStart,
     /// The key by which its worker names itself in reports, and the time it may be silent once it renews; `None` without leases.
     pub lease: Option<(String, Duration)>,
 }
@@ -366,7 +366,7 @@ impl<S: Store> StudyHost<S> {
         trial: u64,
         position: SourcePosition,
         lease: Option<&str>,
-    ) -> Result<Answer, HostError> {
+    ) -> Result<TrainingAnswer, HostError> {
         self.check_holder(trial, lease, LifeSign::Reported)?;
         let stored = self.session.read_to(trial, position);
         self.collect_news();
@@ -375,22 +375,22 @@ impl<S: Store> StudyHost<S> {
     }
 
     /// Takes in a fitted model, and decides on the trials that awaited it.
-    pub(crate) fn apply_fitted_model(&mut self, fitted: Fitted) -> Result<(), HostError> {
-        let decided = self.session.fitted(fitted);
+    pub(crate) fn apply_fitted_model(&mut self, fitted: FittedModel) -> Result<(), HostError> {
+        let decided = self.session.accept_fit(fitted);
         self.collect_news();
         decided?;
         Ok(())
     }
 
     /// A training that was handed back, one whose worker is silent, or a new one.
-    fn next_start(&mut self) -> Result<Option<Start>, HostError> {
+    fn next_start(&mut self) -> Result<Option<TrainingStart>, HostError> {
         while let Some(UnheldTraining { mut start, had_worker }) =
             self.leases.as_mut().and_then(Leases::next_unheld)
         {
             let trial = start.trial;
             let known = self.find_trial(trial)?;
             // the silent worker may have reported since its start, so that less is left to train
-            start.from = known.trained();
+            start.from = known.trained_epochs();
             let is_short = self.session.study().is_running(trial) && start.from < known.until;
             let again = match &mut self.leases {
                 // a trial that was given to nobody has not started in vain
@@ -399,14 +399,14 @@ impl<S: Store> StudyHost<S> {
             };
             let ending = match again {
                 Ok(()) if is_short => {
-                    let moved = self.session.moved(trial);
+                    let moved = self.session.record_worker_change(trial);
                     self.collect_news();
                     moved?;
                     return Ok(Some(start));
                 }
                 // all epochs were reported, or the trial was stopped: only the message of the end is missing
-                Ok(()) => Ending::Finished,
-                Err(why) => Ending::Failed(why),
+                Ok(()) => TrainingEnd::Finished,
+                Err(why) => TrainingEnd::Failed(why),
             };
             let ended = self.session.tell(trial, ending);
             self.collect_news();
@@ -433,9 +433,9 @@ impl<S: Store> StudyHost<S> {
         after: u64,
         attempt: Option<u64>,
         lease: Option<&str>,
-    ) -> Result<Answer, HostError> {
+    ) -> Result<TrainingAnswer, HostError> {
         self.check_holder(trial, lease, LifeSign::Renewed)?;
-        let trained = self.find_trial(trial)?.trained();
+        let trained = self.find_trial(trial)?.trained_epochs();
         let is_news =
             self.leases.as_mut().is_none_or(|leases| leases.note_attempt(trial, trained, after, attempt));
         if is_news && self.is_handed_out(trial) && after < trained {
@@ -485,7 +485,7 @@ impl<S: Store> StudyHost<S> {
         self.leases.is_some()
     }
 
-    fn hand_out(&mut self, start: Start, worker: Option<&str>) -> Option<TrainingTask> {
+    fn hand_out(&mut self, start: TrainingStart, worker: Option<&str>) -> Option<TrainingTask> {
         let Some(leases) = &mut self.leases else { return Some(TrainingTask { start, lease: None }) };
         let trial = start.trial;
         leases.grant_lease(start, worker);
@@ -501,7 +501,7 @@ impl<S: Store> StudyHost<S> {
         trial: u64,
         reading: MetricReading,
         lease: Option<&str>,
-    ) -> Result<Answer, HostError> {
+    ) -> Result<TrainingAnswer, HostError> {
         // before the report is judged, so that its answer already says whether a person has stopped the trial
         self.carry_out_order_files()?;
         let reading = self.place_in_folds(reading)?;
@@ -557,13 +557,18 @@ impl<S: Store> StudyHost<S> {
         if let Some(leases) = &mut self.leases {
             leases.give_back(trial, lease);
         }
-        let moved = self.session.moved(trial);
+        let moved = self.session.record_worker_change(trial);
         self.collect_news();
         Ok(moved?)
     }
 
     /// Another worker holds the trial: reports of this one count as trained epochs, and for nothing else.
-    fn refuse_report(&mut self, trial: u64, step: u64, lease: Option<&str>) -> Result<Answer, HostError> {
+    fn refuse_report(
+        &mut self,
+        trial: u64,
+        step: u64,
+        lease: Option<&str>,
+    ) -> Result<TrainingAnswer, HostError> {
         let before = self.find_trial(trial)?.trained_before(step);
         let epochs = self.leases.as_mut().map_or(0, |leases| match leases.is_lost(trial, lease) {
             true => leases.record_step(trial, step, before, lease),
@@ -578,7 +583,7 @@ impl<S: Store> StudyHost<S> {
     }
 
     /// Takes a report of the worker of `trial`.
-    fn record_reading(&mut self, trial: u64, reading: MetricReading) -> Result<Answer, HostError> {
+    fn record_reading(&mut self, trial: u64, reading: MetricReading) -> Result<TrainingAnswer, HostError> {
         let step = reading.step;
         let is_known = match self.has_reading(trial, &reading) {
             // a training that was interrupted repeats steps with other values
@@ -604,10 +609,10 @@ impl<S: Store> StudyHost<S> {
         };
         self.collect_news();
         let Some(answer) = answer? else {
-            return Ok(Answer { recorded: true, ..self.next_answer(trial)? });
+            return Ok(TrainingAnswer { recorded: true, ..self.next_answer(trial)? });
         };
         let before = if answer.stop { self.find_trial(trial)?.decision.clone() } else { None };
-        Ok(Answer { decision: answer.decision.or(before), ..answer })
+        Ok(TrainingAnswer { decision: answer.decision.or(before), ..answer })
     }
 
     /// A training reports a step that is recorded: it is a copy of a report, or was trained once more.
@@ -615,7 +620,7 @@ impl<S: Store> StudyHost<S> {
         &mut self,
         trial: u64,
         MetricReading { step, value, metrics, .. }: MetricReading,
-    ) -> Result<Answer, HostError> {
+    ) -> Result<TrainingAnswer, HostError> {
         if self.is_handed_out(trial) {
             if self.leases.as_mut().is_some_and(|leases| leases.note_first_repeat(trial, step)) {
                 let begun = self.session.record_first_report(trial, step);
@@ -633,7 +638,7 @@ impl<S: Store> StudyHost<S> {
     ///
     /// # Errors
     /// [`HostError`].
-    pub fn renew_lease(&mut self, trial: u64, lease: Option<&str>) -> Result<Answer, HostError> {
+    pub fn renew_lease(&mut self, trial: u64, lease: Option<&str>) -> Result<TrainingAnswer, HostError> {
         self.carry_out_order_files()?;
         self.check_holder(trial, lease, LifeSign::Renewed)?;
         self.next_answer(trial)
@@ -655,7 +660,7 @@ impl<S: Store> StudyHost<S> {
         if sender == MessageSender::Stranger || !self.is_handed_out(trial) {
             return Ok(());
         }
-        let noted = self.session.returned(trial, value);
+        let noted = self.session.record_returned(trial, value);
         self.collect_news();
         Ok(noted?)
     }
@@ -709,12 +714,12 @@ impl<S: Store> StudyHost<S> {
     /// The training of `trial`, which runs, has ended.
     fn end_training(&mut self, trial: u64, failure: Option<String>) -> Result<&'static str, HostError> {
         let known = self.find_trial(trial)?;
-        let is_short = self.session.study().is_running(trial) && known.trained() < known.until;
-        let from = known.trained();
-        let mut ending = failure.map_or(Ending::Finished, Ending::Failed);
+        let is_short = self.session.study().is_running(trial) && known.trained_epochs() < known.until;
+        let from = known.trained_epochs();
+        let mut ending = failure.map_or(TrainingEnd::Finished, TrainingEnd::Failed);
         if let Some(leases) = &mut self.leases
             && is_short
-            && ending == Ending::Finished
+            && ending == TrainingEnd::Finished
             && leases.is_silent_end(trial)
         {
             // its checkpoint was ahead of the record, so epochs without a report are missing: it trains once more from its
@@ -723,7 +728,7 @@ impl<S: Store> StudyHost<S> {
                 leases.hand_back(trial);
                 return Ok("handed_back");
             }
-            ending = Ending::Failed(describe_silent_end(from));
+            ending = TrainingEnd::Failed(describe_silent_end(from));
         }
         let ended = self.session.tell(trial, ending);
         self.collect_news();
@@ -738,7 +743,7 @@ impl<S: Store> StudyHost<S> {
     ///
     /// # Errors
     /// [`HostError`]; after [`HostError::Store`], order the same again.
-    pub fn carry_out_order(&mut self, trial: u64, order: Order) -> Result<Answer, HostError> {
+    pub fn carry_out_order(&mut self, trial: u64, order: ManualOrder) -> Result<TrainingAnswer, HostError> {
         let ordered = carry_out_manual_order(&mut self.session, trial, order);
         self.collect_news();
         ordered
@@ -770,7 +775,7 @@ impl<S: Store> StudyHost<S> {
     ///
     /// # Errors
     /// [`HostError::Store`].
-    pub fn change_settings(&mut self, settings: Settings) -> Result<(), HostError> {
+    pub fn change_settings(&mut self, settings: StudySettings) -> Result<(), HostError> {
         let changed = self.session.change(settings);
         self.collect_news();
         Ok(changed?)
@@ -804,7 +809,7 @@ impl<S: Store> StudyHost<S> {
             // a worker that was told to stop may have died before it told the end, which would keep the study open
             if is_left && !self.session.study().is_running(trial) {
                 if self.session.running().any(|running| running == trial) {
-                    let ended = self.session.tell(trial, Ending::Finished);
+                    let ended = self.session.tell(trial, TrainingEnd::Finished);
                     if let Some(news) = &mut self.news {
                         news.records.extend_from_slice(self.session.news());
                         news.ended.push(trial);
@@ -821,8 +826,8 @@ impl<S: Store> StudyHost<S> {
     fn held_task(&self, trial: u64) -> Option<TrainingTask> {
         let leases = self.leases.as_ref()?;
         let (known, lease) = (self.session.study().trial(trial)?, leases.lease_of(trial)?);
-        let start = Start {
-            from: known.trained(),
+        let start = TrainingStart {
+            from: known.trained_epochs(),
             until: known.until,
             reported: known.has_reported().then_some(known.step),
             read: known.read,
@@ -841,7 +846,7 @@ impl<S: Store> StudyHost<S> {
             return Ok(false);
         }
         let (spec, curve, step) = (study.spec(), &known.curve, reading.step);
-        let value = known.score_at(step, spec.max_resource).map(|score| spec.direction.value(score));
+        let value = known.score_at(step, spec.max_resource).map(|score| spec.direction.to_value(score));
         match (value, reading.value) {
             (Some(value), Some(given)) if value.total_cmp(&given).is_eq() => Ok(true),
             // a training that diverged has no value at this step to compare with
@@ -862,10 +867,10 @@ impl<S: Store> StudyHost<S> {
         self.session.running().any(|running| running == trial)
     }
 
-    fn next_answer(&self, trial: u64) -> Result<Answer, HostError> {
+    fn next_answer(&self, trial: u64) -> Result<TrainingAnswer, HostError> {
         let decision = self.find_trial(trial)?.decision.clone();
         let stop = self.must_stop(trial);
-        Ok(Answer { trial, stop, recorded: false, decision })
+        Ok(TrainingAnswer { trial, stop, recorded: false, decision })
     }
 
     fn find_trial(&self, trial: u64) -> Result<&Trial, HostError> {
@@ -907,11 +912,11 @@ pub(crate) fn describe_silent_end(from: u64) -> String {
 pub fn carry_out_manual_order<S: Store>(
     session: &mut Session<S>,
     trial: u64,
-    order: Order,
-) -> Result<Answer, HostError> {
+    order: ManualOrder,
+) -> Result<TrainingAnswer, HostError> {
     check_running(session.study(), trial)?;
     let answer = session.by_hand(trial, order)?;
-    Ok(answer.unwrap_or(Answer { trial, stop: true, recorded: false, decision: None }))
+    Ok(answer.unwrap_or(TrainingAnswer { trial, stop: true, recorded: false, decision: None }))
 }
 
 /// Refuses an order about a trial that is not running.

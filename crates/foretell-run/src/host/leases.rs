@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use foretell_search::Start;
+use foretell_search::TrainingStart;
 use serde::{Deserialize, Serialize};
 
 use crate::log::atomic_write::write_atomically;
@@ -62,7 +62,7 @@ pub struct Leases {
     keys_given: u64,
     noted: Option<PathBuf>,
     /// Trainings that their workers handed back: they continue elsewhere first of all.
-    returned: VecDeque<Start>,
+    returned: VecDeque<TrainingStart>,
     /// The workers that name themselves.
     workers: BTreeMap<String, WorkerContact>,
     /// The leases that were lost, by trial.
@@ -93,7 +93,7 @@ struct LostLease {
 /// A training that nobody holds.
 #[derive(Debug, PartialEq)]
 pub(crate) struct UnheldTraining {
-    pub(crate) start: Start,
+    pub(crate) start: TrainingStart,
     /// Whether a worker had it.
     pub(crate) had_worker: bool,
 }
@@ -132,7 +132,7 @@ pub struct WorkerView {
 /// The lease of the worker that runs a trial.
 #[derive(Debug)]
 pub(crate) struct Lease {
-    pub(crate) start: Start,
+    pub(crate) start: TrainingStart,
     /// Unknown where the host before noted none: the first key that is named is taken.
     pub(crate) key: Option<String>,
     pub(crate) worker: Option<String>,
@@ -247,7 +247,7 @@ impl Leases {
     }
 
     /// Hands the training out under a key of its own.
-    pub(crate) fn grant_lease(&mut self, start: Start, worker: Option<&str>) {
+    pub(crate) fn grant_lease(&mut self, start: TrainingStart, worker: Option<&str>) {
         let (trial, key) = (start.trial, self.next_key());
         self.insert_lease(start, Some(key), worker.map(str::to_owned));
         // a worker that asks in turns renews its lease from the beginning
@@ -260,7 +260,7 @@ impl Leases {
     }
 
     /// The training runs in the process that hosts the study: it has a key, so that reports of others are refused.
-    pub(crate) fn grant_local_lease(&mut self, start: Start) -> String {
+    pub(crate) fn grant_local_lease(&mut self, start: TrainingStart) -> String {
         let (trial, key) = (start.trial, self.next_key());
         self.insert_lease(start, Some(key.clone()), None);
         if let Some(lease) = self.held.get_mut(&trial) {
@@ -288,7 +288,7 @@ impl Leases {
     ///
     /// A lease is noted before its worker gets an answer. So a trial without a note was given to nobody, because the host ended in
     /// between, and the next worker that asks gets it at once. If the notes are missing as a whole, any trial may have a worker.
-    pub(crate) fn take_over(&mut self, starts: Vec<Start>) {
+    pub(crate) fn take_over(&mut self, starts: Vec<TrainingStart>) {
         let mut noted = self.read_notes();
         for start in starts {
             let trial = start.trial;
@@ -305,7 +305,7 @@ impl Leases {
         self.write_notes();
     }
 
-    fn insert_lease(&mut self, start: Start, key: Option<String>, worker: Option<String>) {
+    fn insert_lease(&mut self, start: TrainingStart, key: Option<String>, worker: Option<String>) {
         let heard = Instant::now();
         let base = start.from;
         let lease = Lease {
@@ -357,7 +357,7 @@ impl Leases {
     }
 
     /// The holder of `trial` loses it.
-    fn lose_lease(&mut self, trial: u64) -> Option<Start> {
+    fn lose_lease(&mut self, trial: u64) -> Option<TrainingStart> {
         let lease = self.held.remove(&trial)?;
         let start = lease.start.clone();
         self.lost.entry(trial).or_default().push(LostLease { lease, may_return: true });
@@ -592,14 +592,14 @@ pub(crate) enum LifeSign {
 #[cfg(test)]
 mod tests {
     use super::{Leases, LifeSign, MAX_REPORT_LEASE, UnheldTraining};
-    use foretell_search::Start;
+    use foretell_search::TrainingStart;
     use std::time::Duration;
 
     const MINUTE: Duration = Duration::from_secs(60);
 
     /// The start of trial 0, of nine epochs.
-    fn first_start() -> Start {
-        Start {
+    fn first_start() -> TrainingStart {
+        TrainingStart {
             trial: 0,
             configuration: Default::default(),
             seed: 0,
@@ -638,7 +638,7 @@ mod tests {
     #[test]
     fn after_a_restart_a_trial_that_was_given_to_nobody_is_free_at_once() {
         let folder = tempfile::tempdir().expect("a folder");
-        let start = |trial| Start { trial, ..first_start() };
+        let start = |trial| TrainingStart { trial, ..first_start() };
         let restarted = || {
             let mut leases = Leases::new(MINUTE).with_folder(folder.path());
             leases.take_over(vec![start(0), start(1)]);

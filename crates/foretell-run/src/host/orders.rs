@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use foretell::Configuration;
-use foretell_search::Order;
+use foretell_search::ManualOrder;
 use serde::{Deserialize, Serialize};
 
 use crate::log::atomic_write::write_atomically;
@@ -57,7 +57,7 @@ impl Orders {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write_order(&self, trial: u64, order: Order) -> io::Result<()> {
+    pub fn write_order(&self, trial: u64, order: ManualOrder) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         self.withdraw_order(trial, opposite_order(order));
         let file = self.order_path(trial, order);
@@ -65,7 +65,7 @@ impl Orders {
     }
 
     /// The orders that are not carried out yet, by trial.
-    pub fn waiting_orders(&self) -> Vec<(u64, Order)> {
+    pub fn waiting_orders(&self) -> Vec<(u64, ManualOrder)> {
         let Ok(files) = fs::read_dir(&self.folder) else { return Vec::new() };
         let mut orders: Vec<_> =
             files.flatten().filter_map(|file| parse_file_name(file.file_name().to_str()?)).collect();
@@ -74,7 +74,7 @@ impl Orders {
     }
 
     /// Removes an order.
-    pub fn withdraw_order(&self, trial: u64, order: Order) {
+    pub fn withdraw_order(&self, trial: u64, order: ManualOrder) {
         // one that stays is carried out again, which changes nothing
         let _ = fs::remove_file(self.order_path(trial, order));
     }
@@ -105,7 +105,7 @@ impl Orders {
         let Ok(files) = fs::read_dir(&self.folder) else { return Vec::new() };
         let read = |file: fs::DirEntry| {
             let name = file.file_name().to_str()?.strip_suffix(&format!(".{ENQUEUE_EXTENSION}"))?.to_owned();
-            let text = regular::read_to_string(&file.path()).ok()?;
+            let text = regular::read_regular_text(&file.path()).ok()?;
             match serde_json::from_str(&text) {
                 Ok(NamedConfiguration { id, configuration }) => {
                     Some(EnqueueOrder { file: name, id, configuration })
@@ -132,47 +132,50 @@ impl Orders {
         self.folder.join(format!("{name}.{ENQUEUE_EXTENSION}"))
     }
 
-    fn order_path(&self, trial: u64, order: Order) -> PathBuf {
+    fn order_path(&self, trial: u64, order: ManualOrder) -> PathBuf {
         self.folder.join(format!("{trial}.{}", order_extension(order)))
     }
 }
 
-fn order_extension(order: Order) -> &'static str {
+fn order_extension(order: ManualOrder) -> &'static str {
     match order {
-        Order::Stop => "stop",
-        Order::Keep => "keep",
+        ManualOrder::Stop => "stop",
+        ManualOrder::Keep => "keep",
     }
 }
 
-fn opposite_order(order: Order) -> Order {
+fn opposite_order(order: ManualOrder) -> ManualOrder {
     match order {
-        Order::Stop => Order::Keep,
-        Order::Keep => Order::Stop,
+        ManualOrder::Stop => ManualOrder::Keep,
+        ManualOrder::Keep => ManualOrder::Stop,
     }
 }
 
-fn parse_file_name(name: &str) -> Option<(u64, Order)> {
+fn parse_file_name(name: &str) -> Option<(u64, ManualOrder)> {
     let (trial, order) = name.split_once('.')?;
-    let order = [Order::Stop, Order::Keep].into_iter().find(|known| order_extension(*known) == order)?;
+    let order =
+        [ManualOrder::Stop, ManualOrder::Keep].into_iter().find(|known| order_extension(*known) == order)?;
     Some((trial.parse().ok()?, order))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Order, Orders};
+    use super::{ManualOrder, Orders};
 
     #[test]
     fn an_order_waits_until_it_is_withdrawn_and_the_last_one_counts() {
         let folder = tempfile::tempdir().expect("a folder");
         let orders = Orders::for_study(folder.path());
         assert_eq!(orders.waiting_orders(), []);
-        for (trial, order) in [(12, Order::Stop), (3, Order::Stop), (3, Order::Stop), (3, Order::Keep)] {
+        for (trial, order) in
+            [(12, ManualOrder::Stop), (3, ManualOrder::Stop), (3, ManualOrder::Stop), (3, ManualOrder::Keep)]
+        {
             orders.write_order(trial, order).expect("it is written");
         }
         std::fs::write(folder.path().join("orders/x.stop"), "").expect("it is written");
-        assert_eq!(orders.waiting_orders(), [(3, Order::Keep), (12, Order::Stop)]);
-        orders.withdraw_order(3, Order::Keep);
-        assert_eq!(orders.waiting_orders(), [(12, Order::Stop)]);
+        assert_eq!(orders.waiting_orders(), [(3, ManualOrder::Keep), (12, ManualOrder::Stop)]);
+        orders.withdraw_order(3, ManualOrder::Keep);
+        assert_eq!(orders.waiting_orders(), [(12, ManualOrder::Stop)]);
     }
 
     #[test]

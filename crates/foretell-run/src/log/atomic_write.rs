@@ -14,19 +14,19 @@ const MODE_FOR_OWNER: u32 = 0o600;
 /// A file that is written next to its place, and moved there once it is complete: readers see all of it or the old content. It is
 /// not flushed to the device. A path that is no file, such as `/dev/stdout`, is written directly.
 #[derive(Debug)]
-pub struct Draft {
+pub struct DraftFile {
     file: BufWriter<File>,
     /// Where it is written, until it is moved.
     draft: Option<PathBuf>,
     path: PathBuf,
 }
 
-impl Draft {
+impl DraftFile {
     /// A draft of a file that the user named: where a symbolic link is there, of the file that it points to.
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn of_output(path: &Path) -> io::Result<Self> {
+    pub fn for_output(path: &Path) -> io::Result<Self> {
         let Ok(about) = fs::metadata(path) else { return Self::beside(path, MODE_FOR_ALL) };
         if !about.is_file() {
             let file = BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
@@ -68,7 +68,7 @@ impl Draft {
     }
 }
 
-impl Write for Draft {
+impl Write for DraftFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -78,7 +78,7 @@ impl Write for Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for DraftFile {
     fn drop(&mut self) {
         // a draft left until now is an unfinished file next to the good one
         let _ = self.draft.take().map(fs::remove_file);
@@ -91,7 +91,7 @@ impl Drop for Draft {
 /// # Errors
 /// When the file cannot be written next to `path`, or not be moved there; `path` is as it was.
 pub fn write_atomically(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut draft = Draft::beside(path, MODE_FOR_ALL)?;
+    let mut draft = DraftFile::beside(path, MODE_FOR_ALL)?;
     draft.write_all(text)?;
     draft.finish()
 }
@@ -101,7 +101,7 @@ pub fn write_atomically(path: &Path, text: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Those of [`write_atomically`].
 pub fn write_privately(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut draft = Draft::beside(path, MODE_FOR_OWNER)?;
+    let mut draft = DraftFile::beside(path, MODE_FOR_OWNER)?;
     draft.write_all(text)?;
     draft.finish()
 }
@@ -111,14 +111,14 @@ pub fn write_privately(path: &Path, text: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Those of [`Draft::of_output`] and [`Draft::finish`].
 pub fn write_output(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
-    let mut draft = Draft::of_output(path)?;
+    let mut draft = DraftFile::for_output(path)?;
     draft.write_all(text.as_ref())?;
     draft.finish()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Draft, write_atomically, write_output};
+    use super::{DraftFile, write_atomically, write_output};
     use std::fs;
     use std::io::Write;
     use std::os::unix::fs::symlink;
@@ -141,7 +141,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("runs.jsonl");
         fs::write(&path, "old").expect("it is written");
-        let mut draft = Draft::of_output(&path).expect("there is room");
+        let mut draft = DraftFile::for_output(&path).expect("there is room");
         draft.write_all(b"half of the new").expect("there is room");
         drop(draft);
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "old");

@@ -11,7 +11,7 @@ const MAX_JOINED_LINES: usize = 8;
 
 /// Some bytes of a log: a line, or what is left of one.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Chunk {
+pub(super) struct LogChunk {
     /// The line that it begins in, from 1.
     pub(super) line: usize,
     /// Where it begins in the file.
@@ -20,20 +20,20 @@ pub(super) struct Chunk {
 }
 
 /// The lines of a file, with a look ahead.
-pub(super) struct Chunks<F> {
+pub(super) struct LogChunks<F> {
     file: F,
-    ahead: VecDeque<Chunk>,
+    ahead: VecDeque<LogChunk>,
     line: usize,
     offset: u64,
 }
 
-impl<F: BufRead> Chunks<F> {
+impl<F: BufRead> LogChunks<F> {
     pub(super) fn new(file: F) -> Self {
         Self { file, ahead: VecDeque::new(), line: 1, offset: 0 }
     }
 
     /// The next line with its newline, or a part of one that is longer than any record.
-    pub(super) fn next(&mut self) -> io::Result<Option<Chunk>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<LogChunk>> {
         if let Some(chunk) = self.ahead.pop_front() {
             return Ok(Some(chunk));
         }
@@ -41,7 +41,7 @@ impl<F: BufRead> Chunks<F> {
         if Read::take(&mut self.file, LONGEST as u64).read_until(b'\n', &mut bytes)? == 0 {
             return Ok(None);
         }
-        let chunk = Chunk { line: self.line, offset: self.offset, bytes };
+        let chunk = LogChunk { line: self.line, offset: self.offset, bytes };
         self.line += usize::from(chunk.bytes.ends_with(b"\n"));
         self.offset += chunk.bytes.len() as u64;
         Ok(Some(chunk))
@@ -49,7 +49,7 @@ impl<F: BufRead> Chunks<F> {
 
     /// The record, or what may be left of one, at the beginning of a damaged line: with the lines after it that begin no record, because
     /// the newline before them was none; and without the record that begins inside, which is next.
-    pub(super) fn piece(&mut self, mut chunk: Chunk) -> io::Result<Chunk> {
+    pub(super) fn piece(&mut self, mut chunk: LogChunk) -> io::Result<LogChunk> {
         let mut lines = 1;
         while lines < MAX_JOINED_LINES && nearly_begins(&chunk.bytes) && !is_known_line(&chunk.bytes) {
             let Some(next) = self.next()? else { break };
@@ -65,7 +65,7 @@ impl<F: BufRead> Chunks<F> {
             let bytes = chunk.bytes.split_off(place);
             let before = chunk.bytes.iter().filter(|&&byte| byte == b'\n').count();
             let (line, offset) = (chunk.line + before, chunk.offset + place as u64);
-            self.ahead.push_front(Chunk { line, offset, bytes });
+            self.ahead.push_front(LogChunk { line, offset, bytes });
         }
         Ok(chunk)
     }
@@ -100,7 +100,7 @@ mod tests {
             let whole = (0..3).filter(|line| {
                 zeroed.is_empty() || zeroed.end <= line * length || line * length + length <= zeroed.start
             });
-            let mut chunks = Chunks::new(&damaged[..]);
+            let mut chunks = LogChunks::new(&damaged[..]);
             let mut known = Vec::new();
             while let Some(chunk) = chunks.next().expect("it is in memory") {
                 let is_whole = split_line(&chunk.bytes).is_ok();

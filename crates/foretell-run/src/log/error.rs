@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::file::Displacement;
 use super::line::LineProblem;
 use super::lock::LockError;
-use crate::command_line::shell_line;
+use crate::command_line::quote_for_shell;
 
 /// The reason why an event log could not be opened, read or written.
 #[derive(Debug, Error)]
@@ -171,5 +171,5 @@ fn advice(source: &io::Error) -> &'static str {
 
 /// The folder of a log, as a shell reads it.
 fn folder_of(path: &Path) -> String {
-    shell_line(&[path.parent().unwrap_or(path).display().to_string()])
+    quote_for_shell(&[path.parent().unwrap_or(path).display().to_string()])
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use foretell_search::{Record, RecordTime, Records, Store, StoreError, StudySpec, Times};
+use foretell_search::{Record, RecordIterator, RecordTime, Store, StoreError, StudySpec, StudyTimes};
 
 use crate::log::flusher::Flusher;
 use crate::log::room::FullDiskWait;
@@ -16,13 +16,13 @@ use crate::log::{EventLog, EventLogError, LineStamp, LogPosition, LogReader, Tor
 pub struct EventStore {
     log: EventLog<Record>,
     flusher: Flusher,
-    times: Times,
+    times: StudyTimes,
     room: FullDiskWait,
 }
 
 /// The content of a log when it was opened.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Survey {
+pub struct EventLogSurvey {
     /// The description in its first record, with the settings that hold at its end; `None` if the log is empty or begins with another record.
     pub study: Option<Box<StudySpec>>,
     /// The number of records.
@@ -34,12 +34,12 @@ pub struct Survey {
     /// Whether any trial has failed.
     pub has_failures: bool,
     /// The time that the study had taken.
-    pub times: Times,
+    pub times: StudyTimes,
     /// A torn last line that was dropped; it was never acknowledged.
     pub dropped: Option<TornLine>,
 }
 
-impl Survey {
+impl EventLogSurvey {
     /// Looks through the records of the log at `path`, without a lock, as far as they can be read; the second half of the answer
     /// says why not to the end.
     pub fn read(path: impl AsRef<Path>) -> (Self, Option<EventLogError>) {
@@ -90,8 +90,8 @@ impl EventStore {
     ///
     /// # Errors
     /// Those of [`EventLog::open`].
-    pub fn open(path: impl AsRef<Path>) -> Result<(Self, Survey), EventLogError> {
-        let mut survey = Survey::default();
+    pub fn open(path: impl AsRef<Path>) -> Result<(Self, EventLogSurvey), EventLogError> {
+        let mut survey = EventLogSurvey::default();
         let (log, dropped) = EventLog::open_each(path, |record, stamp| survey.see(record, stamp))?;
         survey.dropped = dropped;
         let times = survey.times.clone();
@@ -113,12 +113,12 @@ impl EventStore {
     /// # Errors
     /// Those of [`EventLog::clear`].
     pub fn clear(&mut self) -> Result<(), EventLogError> {
-        self.times = Times::default();
+        self.times = StudyTimes::default();
         self.log.clear()
     }
 
     /// The time that the study has taken.
-    pub fn times(&self) -> &Times {
+    pub fn times(&self) -> &StudyTimes {
         &self.times
     }
 
@@ -147,13 +147,13 @@ impl Store for EventStore {
         let room = self.room.clone();
         room.retry_while_full(|error| error, || self.append_once(record))?;
         self.times.see(record, self.log.last_stamp().map(RecordTime::from));
-        if record.ends().is_some() {
+        if record.ended_trial().is_some() {
             self.flusher.ask();
         }
         Ok(())
     }
 
-    fn read_from(&self, first: u64) -> Result<Records<'_>, StoreError> {
+    fn read_from(&self, first: u64) -> Result<RecordIterator<'_>, StoreError> {
         let records = self.log.read_from(LogPosition::START).map_err(StoreError::new)?;
         let first = usize::try_from(first).unwrap_or(usize::MAX);
         Ok(Box::new(records.skip(first).map(|record| record.map_err(StoreError::new))))

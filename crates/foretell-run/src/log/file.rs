@@ -16,7 +16,7 @@ pub(crate) trait LogFile: Send {
     fn sync(&mut self) -> io::Result<()>;
     /// The displacement of the file, if it no longer is at `path`, or has another length than the `length` that its writer gave
     /// it. One whose last write was `torn` may be longer.
-    fn displaced(&self, path: &Path, length: u64, torn: bool) -> Option<Displacement>;
+    fn displacement_at(&self, path: &Path, length: u64, torn: bool) -> Option<Displacement>;
 }
 
 /// A file opened for appending.
@@ -33,8 +33,8 @@ impl LogFile for File {
         self.sync_data()
     }
 
-    fn displaced(&self, path: &Path, length: u64, torn: bool) -> Option<Displacement> {
-        moved(self, path).or_else(|| match self.metadata().ok()?.len() {
+    fn displacement_at(&self, path: &Path, length: u64, torn: bool) -> Option<Displacement> {
+        replacement_at(self, path).or_else(|| match self.metadata().ok()?.len() {
             there if there < length => Some(Displacement::Cut),
             there if there > length && !torn => Some(Displacement::Written),
             _ => None,
@@ -67,7 +67,7 @@ impl fmt::Display for Displacement {
 }
 
 /// The displacement of `file`, if it is no longer the one at `path`.
-pub(crate) fn moved(file: &File, path: &Path) -> Option<Displacement> {
+pub(crate) fn replacement_at(file: &File, path: &Path) -> Option<Displacement> {
     let there = match fs::symlink_metadata(path) {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Displacement::Deleted),

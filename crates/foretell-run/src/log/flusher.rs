@@ -7,7 +7,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use crate::supervised::{may_panic, supervised};
+use crate::supervised::{may_panic, spawn_supervised};
 
 /// Flushes when asked. However often it is asked during a flush, one more serves all (*group commit*).
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Flusher {
             let error = io::Error::other(format!("the thread that flushes it panicked: {why}"));
             *dead.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         };
-        let thread = supervised("flusher", flush, died)?;
+        let thread = spawn_supervised("flusher", flush, died)?;
         Ok(Self { asked: Some(asked), failure, thread: Some(thread) })
     }
 

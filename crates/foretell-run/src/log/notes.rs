@@ -13,8 +13,8 @@ pub const NOTES_FILE: &str = "notes.txt";
 const MAX_NOTES_BYTES: usize = 64 * 1024;
 
 /// The notes about the study in `directory`; `None` if there are none.
-pub fn notes(directory: &Path) -> Option<String> {
-    let text = regular::read_to_string(&directory.join(NOTES_FILE)).ok()?;
+pub fn read_notes(directory: &Path) -> Option<String> {
+    let text = regular::read_regular_text(&directory.join(NOTES_FILE)).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
@@ -43,18 +43,18 @@ pub fn replace_notes(directory: &Path, text: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_NOTES_BYTES, NOTES_FILE, notes, replace_notes};
+    use super::{MAX_NOTES_BYTES, NOTES_FILE, read_notes, replace_notes};
 
     #[test]
     fn notes_are_replaced_and_removed_and_not_written_through_a_link() {
         let folder = tempfile::tempdir().expect("a folder");
         let here = folder.path();
-        assert_eq!(notes(here), None);
+        assert_eq!(read_notes(here), None);
         replace_notes(here, "  first try #baseline\n").expect("it is written");
-        assert_eq!(notes(here).as_deref(), Some("first try #baseline"));
+        assert_eq!(read_notes(here).as_deref(), Some("first try #baseline"));
         replace_notes(here, " \n").expect("it is removed");
         replace_notes(here, "").expect("nothing is there");
-        assert!(notes(here).is_none() && !here.join(NOTES_FILE).exists());
+        assert!(read_notes(here).is_none() && !here.join(NOTES_FILE).exists());
         assert!(replace_notes(here, &"x".repeat(MAX_NOTES_BYTES + 1)).is_err());
         std::os::unix::fs::symlink(here.join("other"), here.join(NOTES_FILE)).expect("a link");
         assert!(replace_notes(here, "text").is_err() && !here.join("other").exists());

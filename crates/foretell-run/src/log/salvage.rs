@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::chunks::{Chunk, Chunks};
+use super::chunks::{LogChunk, LogChunks};
 use super::error::EventLogError;
 use super::file::with_suffix;
 use super::line::{LineProblem, LineStamp, decode_line, diagnose_line, read_line, split_line, write_line};
@@ -104,10 +104,10 @@ impl<R: Serialize + DeserializeOwned> LogSalvage<R> {
 
     fn read_lines(path: &Path, lock: Option<LogLock>) -> Result<Self, EventLogError> {
         let file = File::open(path).map_err(EventLogError::file("open", path))?;
-        let mut chunks = Chunks::new(BufReader::new(file));
+        let mut chunks = LogChunks::new(BufReader::new(file));
         let (mut places, mut unsound) = (Vec::new(), Vec::new());
         while let Some(chunk) = chunks.next().map_err(EventLogError::file("read", path))? {
-            let place = |stamp, chunk: &Chunk| {
+            let place = |stamp, chunk: &LogChunk| {
                 let bytes = Some((chunk.offset, chunk.bytes.len()));
                 RecordPlace { line: chunk.line, stamp, bytes }
             };
@@ -270,7 +270,7 @@ impl<R: Serialize + DeserializeOwned> LogSalvage<R> {
 
 /// The stamp of a piece of a damaged line, if it is a whole record or its checksum tells which it was; and what is said of it.
 fn diagnose_piece<R: DeserializeOwned>(
-    piece: &Chunk,
+    piece: &LogChunk,
     problem: &LineProblem,
 ) -> (Option<Option<LineStamp>>, UnsoundLine) {
     let line = piece.line;

@@ -3,7 +3,7 @@
 use crate::log::{EventLogError, LogPosition, LogReader, TornLine};
 use foretell::{Curve, Run};
 use foretell_search::{
-    Catalogue, Record, RecordTime, RestoreError, Study, StudyError, StudySpec, Times, Trial, name_lesson,
+    Catalogue, Record, RecordTime, RestoreError, Study, StudyError, StudySpec, StudyTimes, Trial, name_lesson,
 };
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub struct StoredStudy {
     /// The number of records its log holds.
     pub records: u64,
     /// The durations.
-    pub times: Times,
+    pub times: StudyTimes,
     /// A torn last line; in a study that runs it may be a record on its way.
     pub dropped: Option<TornLine>,
 }
@@ -106,7 +106,7 @@ impl StoredStudy {
         }
         let no_study = |error| StoredError::Study { log: log.clone(), error: Box::new(error) };
         let mut reader = LogReader::<Record>::open(&log, LogPosition::START)?;
-        let (mut spec, mut trials, mut times) = (None, 0, Times::default());
+        let (mut spec, mut trials, mut times) = (None, 0, StudyTimes::default());
         while let Some(record) = reader.next() {
             let record = record?;
             times.see(&record, reader.last_stamp().map(RecordTime::from));

@@ -299,7 +299,7 @@ impl LogFile for Faulty {
         self.fails()
     }
 
-    fn displaced(&self, _path: &Path, _length: u64, _torn: bool) -> Option<Displacement> {
+    fn displacement_at(&self, _path: &Path, _length: u64, _torn: bool) -> Option<Displacement> {
         None
     }
 }

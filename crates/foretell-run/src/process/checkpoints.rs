@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 const CHECKPOINTS_FOLDER: &str = "checkpoints";
 /// The number of tries of a copy that was written to meanwhile, and the time between them.
-const TRIES: u32 = 20;
+const MAX_COPY_TRIES: u32 = 20;
 const COPY_RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The folder of a trial of the study in `directory`.
@@ -42,9 +42,9 @@ fn all(directory: &Path) -> Vec<(u64, PathBuf)> {
 ///
 /// # Errors
 /// When it cannot be made, or the last one is written to all the time.
-pub(crate) fn copied(directory: &Path) -> io::Result<()> {
+pub(crate) fn copy_to_next_folder(directory: &Path) -> io::Result<()> {
     let Some((mut number, last)) = all(directory).pop() else { return Ok(()) };
-    for _ in 0..TRIES {
+    for _ in 0..MAX_COPY_TRIES {
         number += 1;
         let next = directory.join(format!("{CHECKPOINTS_FOLDER}-{number}"));
         match fs::create_dir(&next) {
@@ -64,7 +64,7 @@ pub(crate) fn copied(directory: &Path) -> io::Result<()> {
 }
 
 /// Removes the checkpoints of the trial in `directory`. A folder that cannot be removed stays.
-pub fn remove(directory: &Path) {
+pub fn remove_checkpoints(directory: &Path) {
     // what cannot be removed only takes room
     all(directory).iter().for_each(|(_, path)| drop(fs::remove_dir_all(path)));
 }
@@ -111,7 +111,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{checkpoint_directory, copied, empty, remove};
+    use super::{checkpoint_directory, copy_to_next_folder, empty, remove_checkpoints};
     use std::fs;
 
     #[test]
@@ -119,21 +119,21 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let trial = folder.path();
         assert_eq!(checkpoint_directory(trial), trial.join("checkpoints"));
-        copied(trial).expect("there is nothing to copy");
+        copy_to_next_folder(trial).expect("there is nothing to copy");
         fs::create_dir_all(trial.join("checkpoints/deep")).expect("it is made");
         fs::write(trial.join("checkpoints/deep/epoch"), "2").expect("it is written");
-        copied(trial).expect("it is copied");
+        copy_to_next_folder(trial).expect("it is copied");
         let second = checkpoint_directory(trial);
         assert_eq!(second, trial.join("checkpoints-2"));
         fs::write(trial.join("checkpoints/deep/epoch"), "3").expect("the first process goes on");
         assert_eq!(fs::read_to_string(second.join("deep/epoch")).expect("it is there"), "2");
-        copied(trial).expect("it is copied");
+        copy_to_next_folder(trial).expect("it is copied");
         let third = checkpoint_directory(trial);
         assert_eq!(third, trial.join("checkpoints-3"));
         empty(&third);
         assert_eq!(checkpoint_directory(trial), third, "its number stays taken");
         assert!(!third.join("deep").exists() && second.join("deep/epoch").exists());
-        remove(trial);
+        remove_checkpoints(trial);
         assert!(!trial.join("checkpoints").exists() && !second.exists());
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::fleet::executor::Unread;
+use crate::fleet::executor::UnreadReports;
 use crate::log::room::FullDiskWait;
 use crate::process::abandoned::{ProcessRecord, forget_ended_processes};
 use crate::process::control_group::ControlGroup;
@@ -27,7 +27,7 @@ use crate::process::trial::TrialSpec;
 use crate::process::unread::read_unread;
 use crate::process::usage::UsageMeter;
 use crate::process::watcher::{RunningTrials, Watcher};
-use foretell_logs::printed::Chosen;
+use foretell_logs::printed::ChosenSeries;
 use foretell_search::SourcePosition;
 
 /// The number of messages that wait for the consumer before trials have to wait for it.
@@ -83,7 +83,7 @@ pub struct LocalProcesses {
     watch: WatcherState,
     room: FullDiskWait,
     /// The series that is the metric, as the first trial's output showed.
-    chosen: Arc<Mutex<Option<Chosen>>>,
+    chosen: Arc<Mutex<Option<ChosenSeries>>>,
     meter: UsageMeter,
 }
 
@@ -120,7 +120,7 @@ impl LocalProcesses {
 
     /// An executor that reads the series that was `chosen` for earlier trials.
     #[must_use]
-    pub(crate) fn with_chosen_series(mut self, chosen: Option<Chosen>) -> Self {
+    pub(crate) fn with_chosen_series(mut self, chosen: Option<ChosenSeries>) -> Self {
         self.chosen = Arc::new(Mutex::new(chosen));
         self
     }
@@ -141,10 +141,10 @@ impl LocalProcesses {
         spec: &TrialSpec,
         position: SourcePosition,
         reported: Option<u64>,
-    ) -> Result<Unread, StartError> {
-        let Some(path) = spec.followed_path()? else { return Ok(Unread::default()) };
+    ) -> Result<UnreadReports, StartError> {
+        let Some(path) = spec.followed_path()? else { return Ok(UnreadReports::default()) };
         let chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let reports = spec.report_reader(position.after).with_chosen(chosen);
+        let reports = spec.report_reader(position.after).with_chosen_series(chosen);
         Ok(read_unread(path, position, reported, reports))
     }
 

@@ -13,7 +13,7 @@ use crate::process::abandoned::end_trials_of;
 use crate::process::group::{ProcessIdentity, is_portable};
 use crate::process::parent::{name, parse};
 use crate::process::strays::{adopt, is_helper};
-use crate::supervised::{may_panic, supervised};
+use crate::supervised::{may_panic, spawn_supervised};
 
 /// The time between two checks of the guardian.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -87,7 +87,7 @@ impl Guardian {
                 "the process that ends the trials of a killed search is not watched any more, because of a bug: {why}"
             ));
         };
-        let thread = supervised("guardian", watch, died)?;
+        let thread = spawn_supervised("guardian", watch, died)?;
         Ok(Self { stays: Some(stays), thread: Some(thread) })
     }
 }
@@ -113,7 +113,7 @@ impl Drop for Guardian {
 
 /// The guardian's program: waits for the process called `parent` to end, and ends the trials in `directory` that it
 /// has left running, those that do not end within `grace` by SIGKILL.
-pub fn guard(parent: &str, directory: &Path, grace: Duration) {
+pub fn run_guardian(parent: &str, directory: &Path, grace: Duration) {
     let mut rest = Vec::new();
     let _ = io::stdin().lock().read_to_end(&mut rest);
     if let Some(parent) = parse(parent) {

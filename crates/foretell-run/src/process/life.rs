@@ -23,7 +23,7 @@ use crate::process::outbox::Outbox;
 use crate::process::output::LineSplitter;
 use crate::process::reading::{ReportPace, TrialOutput};
 use crate::process::trial::WatchSettings;
-use crate::supervised::{caught, may_panic};
+use crate::supervised::{catch_panic, may_panic};
 
 /// The time that orphans of an ended trial may take to vanish once killed, before they are left to the operating system.
 const VANISH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -277,7 +277,7 @@ impl TrialProcess {
     pub(crate) fn kill(&mut self) -> ProcessStatus {
         signal_group(self.child.id(), Signal::SIGKILL);
         // the census shows what a panic may have left out
-        let strays = caught(|| self.find_strays(&ProcessCensus::take())).unwrap_or_default();
+        let strays = catch_panic(|| self.find_strays(&ProcessCensus::take())).unwrap_or_default();
         strays.into_iter().for_each(|pid| signal_process(pid, Signal::SIGKILL));
         status_from_wait(self.child.wait())
     }
@@ -285,7 +285,7 @@ impl TrialProcess {
     /// Does `work` for the trial; a panic fails this trial, and no other.
     pub(crate) fn run_guarded(&mut self, work: impl FnOnce(&mut Self)) {
         if !self.given_up
-            && let Err(why) = caught(|| work(self))
+            && let Err(why) = catch_panic(|| work(self))
         {
             self.give_up(&why);
         }

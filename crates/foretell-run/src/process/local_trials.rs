@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use foretell::Configuration;
-use foretell_search::{Space, Start, known_resource};
+use foretell_search::{Space, TrainingStart, known_resource};
 use serde_json::{Map, Value};
 
 use crate::config_file::ConfigFile;
-use crate::fleet::executor::{Begin, Executor, ExecutorError, Unread};
+use crate::fleet::executor::{Executor, ExecutorError, StartPoint, UnreadReports};
 use crate::log::room::FullDiskWait;
 use crate::process::abandoned::runs_elsewhere;
 use crate::process::checkpoints::{self, checkpoint_directory, trial_directory};
@@ -61,7 +61,7 @@ pub struct LocalTrials {
 /// The values of `configuration` as a program is given them.
 fn format_values(space: Option<&Space>, configuration: &Configuration) -> Map<String, Value> {
     match space {
-        Some(space) => space.written(configuration),
+        Some(space) => space.program_values(configuration),
         None => match serde_json::to_value(configuration) {
             Ok(Value::Object(values)) => values,
             _ => Map::new(),
@@ -89,7 +89,12 @@ impl LocalTrials {
         Self { processes: self.processes.with_full_disk_wait(room), ..self }
     }
 
-    fn start_once(&mut self, start: &Start, worker: usize, resumes: bool) -> Result<(), ExecutorError> {
+    fn start_once(
+        &mut self,
+        start: &TrainingStart,
+        worker: usize,
+        resumes: bool,
+    ) -> Result<(), ExecutorError> {
         let spec = self.trial_spec(start, worker, resumes)?;
         Ok(self.processes.start(&spec).map(drop)?)
     }
@@ -112,7 +117,12 @@ impl LocalTrials {
         checkpoint_directory(&trial_directory(&self.setup.directory, trial))
     }
 
-    fn trial_spec(&self, start: &Start, worker: usize, resumes: bool) -> Result<TrialSpec, ExecutorError> {
+    fn trial_spec(
+        &self,
+        start: &TrainingStart,
+        worker: usize,
+        resumes: bool,
+    ) -> Result<TrialSpec, ExecutorError> {
         let parameters = format_values(self.setup.space.as_ref(), &start.configuration);
         let directory = trial_directory(&self.setup.directory, start.trial);
         let command = match &self.setup.config {
@@ -145,11 +155,11 @@ impl LocalTrials {
 }
 
 impl Executor for LocalTrials {
-    fn start(&mut self, start: &Start, worker: usize) -> Result<Begin, ExecutorError> {
+    fn start(&mut self, start: &TrainingStart, worker: usize) -> Result<StartPoint, ExecutorError> {
         let directory = trial_directory(&self.setup.directory, start.trial);
         // another machine may still write there, so that this attempt gets a copy
         if runs_elsewhere(&directory) {
-            checkpoints::copied(&directory)?;
+            checkpoints::copy_to_next_folder(&directory)?;
         }
         let mut checkpoints = fs::read_dir(self.last_checkpoint_folder(start.trial)).into_iter().flatten();
         let has_checkpoint = checkpoints.next().is_some();
@@ -163,11 +173,11 @@ impl Executor for LocalTrials {
             || self.start_once(start, worker, resumes),
         )?;
         // even if nothing was reported, because a worker that was cut off before its first report may have left a checkpoint
-        Ok(if has_checkpoint { Begin::Resumed } else { Begin::Anew })
+        Ok(if has_checkpoint { StartPoint::Resumed } else { StartPoint::Anew })
     }
 
-    fn unread_reports(&mut self, start: &Start) -> Result<Unread, ExecutorError> {
-        let Some(position) = start.read else { return Ok(Unread::default()) };
+    fn unread_reports(&mut self, start: &TrainingStart) -> Result<UnreadReports, ExecutorError> {
+        let Some(position) = start.read else { return Ok(UnreadReports::default()) };
         let spec = self.trial_spec(start, 0, false)?;
         Ok(self.processes.unread_reports(&spec, position, start.reported)?)
     }
@@ -190,7 +200,7 @@ impl Executor for LocalTrials {
     }
 
     fn discard_checkpoints(&mut self, trial: u64) {
-        checkpoints::remove(&trial_directory(&self.setup.directory, trial));
+        checkpoints::remove_checkpoints(&trial_directory(&self.setup.directory, trial));
     }
 
     fn forget_checkpoints(&mut self, trial: u64) {

@@ -5,10 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use crate::process::group::ProcessIdentity;
-use crate::supervised::supervised;
+use crate::supervised::spawn_supervised;
 
 /// The environment variable that names the process which started a trial.
-pub(crate) const VARIABLE: &str = "FORETELL_PARENT";
+pub(crate) const PARENT_VARIABLE: &str = "FORETELL_PARENT";
 /// The time between two looks for the parent.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The exit status of a child whose parent is gone: that of a shell for SIGTERM, 128 + 15.
@@ -29,8 +29,8 @@ pub struct ParentGuard {
 ///
 /// Other programs get two weaker promises: their output pipes break, so that the next print ends most of them
 /// (SIGPIPE; in Python a `BrokenPipeError`), and [`crate::end_abandoned`] ends them when the study is opened again.
-pub fn parent_alive_guard() -> Option<ParentGuard> {
-    let parent = parse(&std::env::var(VARIABLE).ok()?)?;
+pub fn watch_parent() -> Option<ParentGuard> {
+    let parent = parse(&std::env::var(PARENT_VARIABLE).ok()?)?;
     let watch = move || {
         while parent.is_alive() {
             thread::sleep(POLL_INTERVAL);
@@ -38,7 +38,7 @@ pub fn parent_alive_guard() -> Option<ParentGuard> {
         exit(ORPHANED_EXIT_STATUS);
     };
     // without it, the end of the search is noticed by the next print
-    supervised("parent-guard", watch, |_| ()).ok()?;
+    spawn_supervised("parent-guard", watch, |_| ()).ok()?;
     Some(ParentGuard { parent })
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::process::message::{MessageKind, ProcessStatus, TrialMessage, TrialNotice};
 use crate::process::outbox::Outbox;
 use crate::process::output::{LineSplitter, OutputLine, OutputLog, OutputTail, printable_start};
-use foretell_logs::printed::{Chosen, Report, ReportProblem, ReportReader, Seen};
+use foretell_logs::printed::{ChosenSeries, MetricCandidates, Report, ReportProblem, ReportReader};
 use foretell_search::SourcePosition;
 
 /// A notice appears after this many lines without a report, and after twice as many each time: the metric may be looked for in the wrong way.
@@ -21,7 +21,7 @@ pub(crate) struct TrialOutput {
     pub(crate) trial: u64,
     reports: ReportReader,
     /// The series that an earlier trial's output showed to be the metric.
-    chosen: Arc<Mutex<Option<Chosen>>>,
+    chosen: Arc<Mutex<Option<ChosenSeries>>>,
     log: OutputLog,
     tail: OutputTail,
     /// Lines so far, as long as none was a report, and after how many this is said.
@@ -66,15 +66,15 @@ impl TrialOutput {
     }
 
     /// Reads the series that was `chosen` for other trials, and chooses one for them if none was.
-    pub(crate) fn with_shared_choice(self, chosen: Arc<Mutex<Option<Chosen>>>) -> Self {
+    pub(crate) fn with_shared_choice(self, chosen: Arc<Mutex<Option<ChosenSeries>>>) -> Self {
         Self { chosen, ..self }
     }
 
     /// Takes over what other trials have shown, or shows them what this one has.
     fn share_choice(&mut self) {
         let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
-        match (chosen.as_ref(), self.reports.chosen()) {
-            (Some(chosen), None) => self.reports.follow(chosen),
+        match (chosen.as_ref(), self.reports.chosen_series()) {
+            (Some(chosen), None) => self.reports.follow_series(chosen),
             (None, Some(own)) => {
                 *chosen = Some(own.clone());
                 let series = serde_json::to_string(own).unwrap_or_default();
@@ -86,12 +86,12 @@ impl TrialOutput {
 
     /// Takes the first line of the file that it follows, which was written before: the header of a table, and no report.
     pub(crate) fn take_header(&mut self, header: &[u8]) {
-        self.reports.take_header(header);
+        self.reports.read_header(header);
     }
 
     /// The last step that the trial reported, or that it continues from.
     pub(crate) fn last_step(&self) -> u64 {
-        self.reports.step()
+        self.reports.last_step()
     }
 
     /// Notes that the followed file was read up to `position`.
@@ -125,7 +125,7 @@ impl TrialOutput {
 
     /// The names and numbers that the trial printed, if it has not reported.
     pub(crate) fn printed_numbers(&self) -> String {
-        self.reports.seen().map(Seen::text).unwrap_or_default()
+        self.reports.candidates().map(MetricCandidates::format_for_message).unwrap_or_default()
     }
 
     /// The time that it has been silent, and the usual interval, if one is known: its own, or where it has none the longest of other
@@ -187,8 +187,8 @@ impl TrialOutput {
             copy.push(if line.transient { b'\r' } else { b'\n' });
             let before = self.batch.len();
             self.take_line(line, is_source);
-            if is_source && self.batch.len() > before && self.reports.is_settled() && !line.transient {
-                settled = Some((line.end, self.reports.step()));
+            if is_source && self.batch.len() > before && self.reports.is_resumable() && !line.transient {
+                settled = Some((line.end, self.reports.last_step()));
             }
         });
         self.log.write(&copy);
@@ -201,7 +201,7 @@ impl TrialOutput {
         let is_report = |kind: &&MessageKind| matches!(kind, MessageKind::Report(_));
         let reports = self.batch.iter().filter(is_report).count();
         let is_first = self.heard.is_none();
-        if self.reports.take_news() {
+        if self.reports.poll_new_value() {
             let (first, _, times) = self.heard.unwrap_or((now, now, 0));
             self.heard = Some((first, now, times + 1));
         }

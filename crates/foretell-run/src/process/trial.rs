@@ -212,7 +212,7 @@ impl TrialSpec {
         if let Some(checkpoint) = &self.resume_from {
             set("FORETELL_RESUME_FROM", absolute_path(checkpoint)?);
         }
-        set(parent::VARIABLE, parent::name(ProcessIdentity::current()).into());
+        set(parent::PARENT_VARIABLE, parent::name(ProcessIdentity::current()).into());
         set(TOKEN_VARIABLE, token.into());
         Ok(variables)
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use foretell_logs::printed::{Report, ReportReader};
 use foretell_search::SourcePosition;
 
-use crate::fleet::executor::Unread;
+use crate::fleet::executor::UnreadReports;
 use crate::process::followed::FollowedFile;
 use crate::process::output::OutputLine;
 
@@ -18,7 +18,7 @@ pub(crate) fn read_unread(
     position: SourcePosition,
     reported: Option<u64>,
     mut reports: ReportReader,
-) -> Unread {
+) -> UnreadReports {
     let name = path.display().to_string();
     let (mut followed, is_found) = FollowedFile::resume_at(path, position);
     let lost = (!is_found).then(|| {
@@ -27,7 +27,7 @@ pub(crate) fn read_unread(
             position.after
         )
     });
-    followed.read_header().iter().for_each(|header| reports.take_header(header));
+    followed.read_header().iter().for_each(|header| reports.read_header(header));
     let mut read: Vec<Report> = Vec::new();
     let mut buffer = vec![0; BUFFER_BYTES];
     // what is no file any more is refused when the trial starts
@@ -41,5 +41,5 @@ pub(crate) fn read_unread(
     }
     read.extend(reports.flush().into_iter().flatten());
     read.retain(|report| report.training == 0 && reported.is_none_or(|last| report.step > last));
-    Unread { reports: read, lost }
+    UnreadReports { reports: read, lost }
 }

@@ -18,7 +18,7 @@ use crate::process::control_group::ControlGroup;
 use crate::process::group::{ProcessIdentity, running_processes};
 use crate::process::strays::run_helper;
 use crate::regular;
-use crate::supervised::{may_panic, supervised};
+use crate::supervised::{may_panic, spawn_supervised};
 
 /// The file with the measurements of a trial, in the trial's folder.
 const USAGE_FILE: &str = "usage.json";
@@ -162,7 +162,7 @@ impl UsageMeter {
                     "the memory of trials is not measured from now on, because of a bug: {why}"
                 ));
             };
-            let _ = supervised("usage", move || measure_due_trials(&shared), died);
+            let _ = spawn_supervised("usage", move || measure_due_trials(&shared), died);
         }
         drop(trials);
         self.0.changed.notify_all();

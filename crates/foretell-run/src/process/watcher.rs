@@ -19,7 +19,7 @@ use crate::process::message::TrialMessage;
 use crate::process::outbox::Outbox;
 use crate::process::reading::ReportPace;
 use crate::process::strays::nameless;
-use crate::supervised::{caught, may_panic, supervised};
+use crate::supervised::{catch_panic, may_panic, spawn_supervised};
 
 /// The time between two looks after processes: how soon their end is seen, if nothing else happens.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -109,7 +109,7 @@ impl Watcher {
             state.run();
         };
         // a loop that dies takes the messages' sender with it: whoever waits for them sees that
-        let thread = supervised("trials", watch, |_| ())?;
+        let thread = spawn_supervised("trials", watch, |_| ())?;
         Ok(Self { commands: Some(sender), waker, thread: Some(thread) })
     }
 
@@ -166,11 +166,11 @@ struct WatchLoop {
 impl WatchLoop {
     fn run(mut self) {
         for _ in 0..MAX_PANICS {
-            let Err(why) = caught(|| while self.run_turn() {}) else { return };
+            let Err(why) = catch_panic(|| while self.run_turn() {}) else { return };
             self.processes.iter_mut().for_each(|process| process.give_up(&why));
         }
         // it dies at each turn: trials that are started from here on are refused
-        let _ = caught(|| self.finish_ended_trials());
+        let _ = catch_panic(|| self.finish_ended_trials());
     }
 
     /// Looks after all trials once; `false` once there is nothing more to do.

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use foretell_run::{Begin, Executor, ExecutorError, MessageKind, ProcessStatus, Report, TrialMessage};
-use foretell_search::Start;
+use foretell_run::{Executor, ExecutorError, MessageKind, ProcessStatus, Report, StartPoint, TrialMessage};
+use foretell_search::TrainingStart;
 
 /// Simulated trainings. The running ones report in turn.
 pub(crate) struct Simulated {
-    pub(crate) value: fn(&Start, u64) -> f64,
-    pub(crate) running: VecDeque<(Start, u64)>,
+    pub(crate) value: fn(&TrainingStart, u64) -> f64,
+    pub(crate) running: VecDeque<(TrainingStart, u64)>,
     /// The trials whose checkpoints were discarded.
     pub(crate) discarded: Arc<Mutex<Vec<u64>>>,
     /// Whether no training can be started.
@@ -19,18 +19,18 @@ pub(crate) struct Simulated {
 
 impl Simulated {
     /// Trainings that report `value` after each step.
-    pub(crate) fn new(value: fn(&Start, u64) -> f64) -> Self {
+    pub(crate) fn new(value: fn(&TrainingStart, u64) -> f64) -> Self {
         Self { value, running: VecDeque::new(), discarded: Arc::default(), fails: false }
     }
 }
 
 impl Executor for Simulated {
-    fn start(&mut self, start: &Start, _worker: usize) -> Result<Begin, ExecutorError> {
+    fn start(&mut self, start: &TrainingStart, _worker: usize) -> Result<StartPoint, ExecutorError> {
         if self.fails {
             return Err("no such program".into());
         }
         self.running.push_back((start.clone(), start.from));
-        Ok(Begin::Resumed)
+        Ok(StartPoint::Resumed)
     }
 
     fn stop(&mut self, trial: u64) {

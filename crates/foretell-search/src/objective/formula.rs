@@ -80,7 +80,7 @@ impl Formula {
         let root = reader.sum()?;
         reader.skip();
         if !reader.rest.is_empty() {
-            return Err(reader.refused("unexpected text"));
+            return Err(reader.syntax_error("unexpected text"));
         }
         Ok(Self { text: text.to_owned(), root })
     }
@@ -89,11 +89,11 @@ impl Formula {
     ///
     /// # Errors
     /// [`FormulaError`].
-    pub fn read(text: &str, known: &[&str]) -> Result<Self, FormulaError> {
+    pub fn parse_with_names(text: &str, known: &[&str]) -> Result<Self, FormulaError> {
         let text = text.trim();
         let has_known = |formula: &Self| formula.names().iter().any(|name| known.contains(name));
         match Self::parse(text) {
-            Ok(formula) if formula.name().is_some() => Ok(formula),
+            Ok(formula) if formula.sole_name().is_some() => Ok(formula),
             // `val/acc` is a name where there are no parameters val and acc
             parsed if is_name(text) && !parsed.as_ref().is_ok_and(has_known) => {
                 Ok(Self { text: format!("`{text}`"), root: FormulaNode::Name(text.to_owned()) })
@@ -119,7 +119,7 @@ impl Formula {
     }
 
     /// The name, if the formula is one name alone.
-    pub fn name(&self) -> Option<&str> {
+    pub fn sole_name(&self) -> Option<&str> {
         if let FormulaNode::Name(name) = &self.root { Some(name) } else { None }
     }
 
@@ -131,14 +131,14 @@ impl Formula {
     }
 
     /// The value where names have the values that `of` gives; `None` where one has none, or the value is not finite.
-    pub fn value(&self, of: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+    pub fn evaluate(&self, of: impl Fn(&str) -> Option<f64>) -> Option<f64> {
         self.root.value(&of).filter(|value| value.is_finite())
     }
 }
 
 impl fmt::Display for Formula {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name().unwrap_or(&self.text))
+        f.write_str(self.sole_name().unwrap_or(&self.text))
     }
 }
 
@@ -199,7 +199,7 @@ struct FormulaParser<'a> {
 }
 
 impl FormulaParser<'_> {
-    fn refused(&self, problem: &'static str) -> FormulaError {
+    fn syntax_error(&self, problem: &'static str) -> FormulaError {
         let at = match self.rest.is_empty() {
             true => "the end".to_owned(),
             false => format!("`{}`", self.rest.chars().take(20).collect::<String>()),
@@ -247,7 +247,7 @@ impl FormulaParser<'_> {
         self.depth += 1;
         // each level is a call of its own, so text from outside could otherwise exhaust the stack
         if self.depth > MAX_NESTING_DEPTH {
-            return Err(self.refused("there are too many parentheses or signs"));
+            return Err(self.syntax_error("there are too many parentheses or signs"));
         }
         let node = match self.take(&[('-', BinaryOperator::Minus), ('−', BinaryOperator::Minus)]) {
             Some(_) => FormulaNode::Negative(Box::new(self.parse_signed()?)),
@@ -274,12 +274,13 @@ impl FormulaParser<'_> {
                 self.rest = &rest[1..];
                 let inner = self.sum()?;
                 self.skip();
-                self.rest = self.rest.strip_prefix(')').ok_or_else(|| self.refused("a `)` is missing"))?;
+                self.rest =
+                    self.rest.strip_prefix(')').ok_or_else(|| self.syntax_error("a `)` is missing"))?;
                 Ok(inner)
             }
             Some('`') => {
                 let end = rest[1..].find('`').filter(|&end| end > 0);
-                let end = end.ok_or_else(|| self.refused("a closing backtick is missing"))?;
+                let end = end.ok_or_else(|| self.syntax_error("a closing backtick is missing"))?;
                 self.rest = &rest[end + 2..];
                 Ok(FormulaNode::Name(rest[1..=end].to_owned()))
             }
@@ -290,7 +291,7 @@ impl FormulaParser<'_> {
                 self.rest = &rest[end..];
                 Ok(FormulaNode::Name(rest[..end].to_owned()))
             }
-            _ => Err(self.refused("expected a name, a number or `(`")),
+            _ => Err(self.syntax_error("expected a name, a number or `(`")),
         }
     }
 
@@ -308,7 +309,7 @@ impl FormulaParser<'_> {
             }
         }
         let number = rest[..end].parse::<f64>().ok().filter(|number| number.is_finite());
-        let number = number.ok_or_else(|| self.refused("expected a number"))?;
+        let number = number.ok_or_else(|| self.syntax_error("expected a number"))?;
         self.rest = &rest[end..];
         Ok(FormulaNode::Number(number))
     }
@@ -325,7 +326,7 @@ mod tests {
             "val/acc" => Some(0.5),
             _ => None,
         };
-        Formula::parse(text).unwrap().value(known)
+        Formula::parse(text).unwrap().evaluate(known)
     }
 
     #[test]
@@ -370,11 +371,11 @@ mod tests {
 
     #[test]
     fn a_name_with_other_signs_is_one_unless_parameters_make_it_a_formula() {
-        let named = Formula::read("val/acc", &["w"]).unwrap();
-        assert_eq!((named.name(), named.to_string()), (Some("val/acc"), "val/acc".to_owned()));
+        let named = Formula::parse_with_names("val/acc", &["w"]).unwrap();
+        assert_eq!((named.sole_name(), named.to_string()), (Some("val/acc"), "val/acc".to_owned()));
         let written = serde_json::to_string(&named).unwrap();
         assert_eq!(serde_json::from_str::<Formula>(&written).unwrap(), named);
-        assert_eq!(Formula::read("w/d", &["w", "d"]).unwrap().names().len(), 2);
-        assert!(Formula::read("w/x", &["w", "d"]).is_err(), "a slip of the pen");
+        assert_eq!(Formula::parse_with_names("w/d", &["w", "d"]).unwrap().names().len(), 2);
+        assert!(Formula::parse_with_names("w/x", &["w", "d"]).is_err(), "a slip of the pen");
     }
 }

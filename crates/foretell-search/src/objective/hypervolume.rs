@@ -45,7 +45,7 @@ fn dominated_volume(mut points: Vec<&[f64]>, reference: &[f64]) -> f64 {
 }
 
 /// Points turned to shares of the range between `worst` and `best`, each in [0, 1] if it lies between them; larger is better.
-pub(crate) fn scaled(points: &[Vec<f64>], worst: &[f64], best: &[f64]) -> Vec<Vec<f64>> {
+pub(crate) fn scale_to_shares(points: &[Vec<f64>], worst: &[f64], best: &[f64]) -> Vec<Vec<f64>> {
     let share = |value: f64, at: usize| {
         let range = best[at] - worst[at];
         if range > 0.0 { (value - worst[at]) / range } else { 1.0 }

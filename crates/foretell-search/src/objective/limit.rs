@@ -7,14 +7,14 @@ use std::fmt;
 
 /// The side of the number on which a limit is respected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum LimitSide {
     /// `<=`.
     AtMost,
     /// `>=`.
     AtLeast,
 }
 
-impl Bound {
+impl LimitSide {
     /// The bound that `comparison` sets, if it includes the number itself.
     fn from_comparison(comparison: Comparison) -> Option<Self> {
         match comparison {
@@ -38,7 +38,7 @@ pub struct Limit {
     /// The bounded quantity.
     pub of: Formula,
     /// On which side.
-    pub bound: Bound,
+    pub bound: LimitSide,
     /// The bound.
     pub value: f64,
 }
@@ -48,8 +48,8 @@ impl Limit {
     ///
     /// # Errors
     /// [`ObjectiveError`] where it cannot be read, or has a name that is not known.
-    pub fn read(written: &str, known: &[&str]) -> Result<Self, ObjectiveError> {
-        Self::split(written, |text| Formula::read(text, known))
+    pub fn parse_with_names(written: &str, known: &[&str]) -> Result<Self, ObjectiveError> {
+        Self::split(written, |text| Formula::parse_with_names(text, known))
     }
 
     fn split(
@@ -57,7 +57,7 @@ impl Limit {
         formula: impl Fn(&str) -> Result<Formula, super::FormulaError>,
     ) -> Result<Self, ObjectiveError> {
         let read = Comparison::split(written).and_then(|(of, comparison, value)| {
-            let bound = Bound::from_comparison(comparison)?;
+            let bound = LimitSide::from_comparison(comparison)?;
             Some((of, bound, value.parse().ok().filter(|value: &f64| value.is_finite())?))
         });
         let (of, bound, value) = read.ok_or_else(|| ObjectiveError::Limit { text: written.to_owned() })?;
@@ -67,8 +67,8 @@ impl Limit {
     /// Whether `value` breaks it.
     pub fn is_broken_by(&self, value: f64) -> bool {
         match self.bound {
-            Bound::AtMost => value > self.value,
-            Bound::AtLeast => value < self.value,
+            LimitSide::AtMost => value > self.value,
+            LimitSide::AtLeast => value < self.value,
         }
     }
 }
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_limit_is_read_as_it_is_written() {
-        let limit = Limit::read("val/time ≤ 2e1", &["lr"]).unwrap();
+        let limit = Limit::parse_with_names("val/time ≤ 2e1", &["lr"]).unwrap();
         assert_eq!(
             (limit.to_string(), limit.is_broken_by(20.0), limit.is_broken_by(20.1)),
             ("val/time<=20".to_owned(), false, true)
@@ -108,7 +108,7 @@ mod tests {
         let written = serde_json::to_string(&limit).unwrap();
         assert_eq!(serde_json::from_str::<Limit>(&written).unwrap(), limit, "{written}");
         for text in ["latency", "latency<20", "latency<=", "<=20", "latency<=nan", "lr*x<=2"] {
-            assert!(Limit::read(text, &["lr"]).is_err(), "{text}");
+            assert!(Limit::parse_with_names(text, &["lr"]).is_err(), "{text}");
         }
     }
 }

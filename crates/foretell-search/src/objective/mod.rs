@@ -7,9 +7,9 @@ mod ranking;
 mod standings;
 
 pub use formula::{Formula, FormulaError};
-pub use limit::{Bound, Limit};
+pub use limit::{Limit, LimitSide};
 
-pub(crate) use hypervolume::{dominates, front_of, hypervolume, ranges, scaled};
+pub(crate) use hypervolume::{dominates, front_of, hypervolume, ranges, scale_to_shares};
 pub(crate) use ranking::places;
 pub(crate) use standings::{FrontStandings, is_no_worse};
 
@@ -112,17 +112,20 @@ impl Objective {
     ///
     /// # Errors
     /// [`ObjectiveError`] for a formula that cannot be read or has a name that is not known, or where nothing says which way is better.
-    pub fn read(written: &str, known: &[&str]) -> Result<Self, ObjectiveError> {
+    pub fn parse_with_names(written: &str, known: &[&str]) -> Result<Self, ObjectiveError> {
         let (text, direction) = parts(written);
-        let of = Formula::read(text, known)?;
-        let direction = direction.or_else(|| direction_of(of.name()?));
+        let of = Formula::parse_with_names(text, known)?;
+        let direction = direction.or_else(|| direction_of(of.sole_name()?));
         let direction = direction.ok_or_else(|| ObjectiveError::Direction { of: of.to_string() })?;
         Ok(Self { of, direction })
     }
 }
 
 /// The names that are reported: those that `formulas` have and that configurations with the values `known` do not.
-pub(crate) fn reported<'a>(formulas: impl Iterator<Item = &'a Formula>, known: &[&str]) -> BTreeSet<String> {
+pub(crate) fn reported_names<'a>(
+    formulas: impl Iterator<Item = &'a Formula>,
+    known: &[&str],
+) -> BTreeSet<String> {
     let names: BTreeSet<&str> = formulas.flat_map(Formula::names).collect();
     names.into_iter().filter(|name| !known.contains(name)).map(str::to_owned).collect()
 }
@@ -134,7 +137,8 @@ mod tests {
     #[test]
     fn an_objective_says_which_way_is_better_or_its_name_does() {
         let known = ["width", "depth"];
-        let read = |text: &str| Objective::read(text, &known).map(|objective| objective.to_string());
+        let read =
+            |text: &str| Objective::parse_with_names(text, &known).map(|objective| objective.to_string());
         assert_eq!(read("val_loss").unwrap(), "val_loss:min");
         assert_eq!(read(" width^2 * depth :min").unwrap(), "width^2 * depth:min");
         assert_eq!(read("val/acc").unwrap(), "val/acc:max");

@@ -1,6 +1,6 @@
 //! The order of trials at a rung by several objectives: by the front they are on, and within one so that it is spread out.
 
-use super::hypervolume::{dominates, ranges, scaled};
+use super::hypervolume::{dominates, ranges, scale_to_shares};
 
 /// The place of each of `points`, from 0; larger values are better.
 ///
@@ -12,7 +12,7 @@ use super::hypervolume::{dominates, ranges, scaled};
 /// approach to nondominated sorting", 2015. O(n²) at worst.
 pub(crate) fn places(points: &[Vec<f64>]) -> Vec<usize> {
     let (worst, best) = ranges(points);
-    let scaled = scaled(points, &worst, &best);
+    let scaled = scale_to_shares(points, &worst, &best);
     let mut places = vec![0; points.len()];
     let ranks = ranks(points);
     let ordered = ranks.iter().flat_map(|rank| order_by_spread(&scaled, rank));

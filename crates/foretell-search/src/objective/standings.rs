@@ -59,7 +59,7 @@ impl FrontStandings {
     }
 
     /// The number of trials that have joined so far.
-    pub(crate) fn joined(&self) -> u64 {
+    pub(crate) fn joined_count(&self) -> u64 {
         self.joined
     }
 }

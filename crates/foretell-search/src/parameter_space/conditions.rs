@@ -1,7 +1,7 @@
 //! The conditions of a space's parameters: their order, and whether they can hold.
 
 use super::{ParameterSpace, ParameterSpaceError};
-use crate::condition::{ConditionClause, Test, passes_all};
+use crate::condition::{ConditionClause, ValueTest, passes_all};
 use crate::parameter::{Parameter, ParameterKind};
 use foretell::Value;
 use std::collections::BTreeMap;
@@ -38,8 +38,8 @@ fn settle_conditions(parameters: Vec<Parameter>) -> Result<Vec<Parameter>, Param
 }
 
 /// The tests of `clauses` by the parameter that they are about.
-pub(super) fn tests_by_name(clauses: &[ConditionClause]) -> BTreeMap<&str, Vec<&Test>> {
-    let mut tests: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
+pub(super) fn tests_by_name(clauses: &[ConditionClause]) -> BTreeMap<&str, Vec<&ValueTest>> {
+    let mut tests: BTreeMap<&str, Vec<&ValueTest>> = BTreeMap::new();
     for clause in clauses {
         tests.entry(&clause.name).or_default().push(&clause.test);
     }
@@ -87,7 +87,7 @@ fn check_condition(
 }
 
 /// A value of `kind` that passes all `tests`; `None` if there is none.
-pub(super) fn passing_value(kind: &ParameterKind, tests: &[&Test]) -> Option<Value> {
+pub(super) fn passing_value(kind: &ParameterKind, tests: &[&ValueTest]) -> Option<Value> {
     let values = match (kind.options(), kind.bounds()) {
         (Some(options), _) => options,
         (None, None) => Vec::new(),
@@ -99,7 +99,7 @@ pub(super) fn passing_value(kind: &ParameterKind, tests: &[&Test]) -> Option<Val
             let between = marks.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]));
             let step = bounds.step.unwrap_or(0.0);
             let at = marks.iter().flat_map(|mark| [*mark, mark - step, mark + step]);
-            at.chain(between).filter_map(|number| kind.nearest(&Value::Number(number))).collect()
+            at.chain(between).filter_map(|number| kind.nearest_value(&Value::Number(number))).collect()
         }
     };
     values.into_iter().find(|value| passes_all(value, tests))
@@ -168,8 +168,8 @@ mod tests {
         ] {
             let kind = ParameterKind::parse("n", kind).expect(kind);
             let read = condition(text);
-            let tests: Vec<&Test> = read.clauses().iter().map(|clause| &clause.test).collect();
-            let found = passing_value(&kind, &tests).and_then(|value| value.number());
+            let tests: Vec<&ValueTest> = read.clauses().iter().map(|clause| &clause.test).collect();
+            let found = passing_value(&kind, &tests).and_then(|value| value.as_number());
             assert_eq!(found, expected, "{kind} {text}");
         }
     }

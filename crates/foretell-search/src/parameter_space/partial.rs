@@ -2,15 +2,15 @@
 
 use super::conditions::{passing_value, tests_by_name};
 use super::{ParameterSpace, ParameterSpaceError, unknown_name};
-use crate::condition::{Test, passes_all};
+use crate::condition::{ValueTest, passes_all};
 use foretell::{Configuration, Value};
 use rand::Rng;
 use std::collections::BTreeMap;
 
 impl ParameterSpace {
     /// The tests that other parameters have to pass because those in `given`, which may name only some, apply only then.
-    fn required_tests(&self, given: &Configuration) -> BTreeMap<&str, Vec<&Test>> {
-        let mut required: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
+    fn required_tests(&self, given: &Configuration) -> BTreeMap<&str, Vec<&ValueTest>> {
+        let mut required: BTreeMap<&str, Vec<&ValueTest>> = BTreeMap::new();
         // a condition names earlier parameters, which may have conditions themselves
         for parameter in self.parameters.iter().rev() {
             let is_given = given.get(&parameter.name).is_some_and(|value| *value != Value::Missing);
@@ -26,7 +26,7 @@ impl ParameterSpace {
     }
 
     /// `given`, with values that its conditions need: `momentum=0.9`, which applies only if `opt` is sgd, makes `opt` sgd.
-    pub(crate) fn implied(&self, given: &Configuration) -> Configuration {
+    pub(crate) fn with_implied_values(&self, given: &Configuration) -> Configuration {
         let named = given.iter().filter(|(_, value)| **value != Value::Missing);
         let mut whole: Configuration = named.map(|(name, value)| (name.clone(), value.clone())).collect();
         for (name, tests) in self.required_tests(given) {
@@ -51,7 +51,7 @@ impl ParameterSpace {
     /// # Ok::<(), foretell_search::ParameterSpaceError>(())
     /// ```
     pub fn check_part(&self, given: &Configuration) -> Result<(), ParameterSpaceError> {
-        let whole = self.implied(given);
+        let whole = self.with_implied_values(given);
         if let Some(error) = unknown_name(&self.parameters, &whole) {
             return Err(error);
         }
@@ -71,13 +71,13 @@ impl ParameterSpace {
     }
 
     /// A point of this space with the values of `given`, or else those of `proposed`; one that applies here and not there is sampled.
-    pub(crate) fn completed(
+    pub(crate) fn complete_configuration(
         &self,
         given: &Configuration,
         proposed: &Configuration,
         rng: &mut impl Rng,
     ) -> Configuration {
-        let (required, implied) = (self.required_tests(given), self.implied(given));
+        let (required, implied) = (self.required_tests(given), self.with_implied_values(given));
         let mut whole = Configuration::new();
         for parameter in &self.parameters {
             let drawn = parameter.kind.sample(rng);
@@ -119,15 +119,15 @@ mod tests {
             ("opt=adam", None),
             ("nesterov=0", Some(("opt", "sgd"))),
         ] {
-            let given = space.read(text).expect(text);
+            let given = space.read_configuration(text).expect(text);
             for trial in 0..50 {
                 let mut rng = trial_stream(3, trial);
                 let proposed = space.sample(&mut rng);
-                let whole = space.completed(&given, &proposed, &mut rng);
-                space.check(&whole).expect(text);
+                let whole = space.complete_configuration(&given, &proposed, &mut rng);
+                space.check_configuration(&whole).expect(text);
                 assert!(given.iter().all(|(name, value)| whole[name] == *value), "{text}: {whole:?}");
                 if let Some((name, value)) = also {
-                    assert_eq!(whole[name].text(), Some(value), "{text}");
+                    assert_eq!(whole[name].as_text(), Some(value), "{text}");
                 }
             }
         }
@@ -141,7 +141,7 @@ mod tests {
             ("depth=3", "no parameter depth"),
             ("opt=adam,momentum=0.9", "nesterov is `1`, but it applies only if opt=sgd"),
         ] {
-            let error = space.read(text).expect_err(text).to_string();
+            let error = space.read_configuration(text).expect_err(text).to_string();
             assert!(error.contains(expected), "{text}: {error}");
         }
     }

@@ -42,7 +42,7 @@ impl Record {
 }
 
 #[derive(Serialize)]
-struct Versioned<'a> {
+struct VersionedRecord<'a> {
     #[serde(rename = "v")]
     version: u32,
     #[serde(flatten, serialize_with = "serialize_fields")]
@@ -55,7 +55,7 @@ fn serialize_fields<S: Serializer>(record: &&Record, serializer: S) -> Result<S:
 
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Versioned { version: RECORD_VERSION, record: self }.serialize(serializer)
+        VersionedRecord { version: RECORD_VERSION, record: self }.serialize(serializer)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Courses of replays: the best so far by the resource spent, and the speed-up by the runs of Hyperband.
 
-use super::outcome::{OrderingOutcome, Outcome};
-use super::table::Table;
+use super::outcome::{OrderingOutcome, ReplayOutcome};
+use super::table::RunTable;
 use foretell::statistics::{mean, quantile_of_sorted, standard_error};
 use serde::{Deserialize, Serialize};
 
@@ -22,16 +22,16 @@ pub struct BestSoFarPoint {
 const MOMENT_COUNT: usize = 120;
 
 /// Points spent at which the best so far of `outcomes` is shown: equal factors apart, up to the most that any ordering spent.
-pub fn moments(outcomes: &[Outcome]) -> Vec<u64> {
+pub fn best_so_far_moments(outcomes: &[ReplayOutcome]) -> Vec<u64> {
     let longest = outcomes.iter().flat_map(|o| &o.orderings).map(|o| o.spent).max().unwrap_or(1).max(2);
     let ratio = (longest as f64).ln() / MOMENT_COUNT as f64;
     (0..=MOMENT_COUNT).map(|i| (ratio * i as f64).exp().round() as u64).collect()
 }
 
-impl Outcome {
+impl ReplayOutcome {
     /// Quantiles over orderings of the best so far in `table`, at the `moments` when every ordering has one, and at the end; `finer` points
     /// are one of the recorded ones.
-    pub fn best_so_far(&self, table: &Table, moments: &[u64], finer: f64) -> Vec<BestSoFarPoint> {
+    pub fn best_so_far(&self, table: &RunTable, moments: &[u64], finer: f64) -> Vec<BestSoFarPoint> {
         let end = self.orderings.iter().map(|o| o.spent).max().unwrap_or(0);
         let point = |moment: u64| {
             let best =
@@ -39,7 +39,7 @@ impl Outcome {
             let mut scores: Vec<f64> =
                 self.orderings.iter().map(|o| best(&o.trace.best_so_far)).collect::<Option<_>>()?;
             scores.sort_by(f64::total_cmp);
-            let value = |p: f64| table.history().value(quantile_of_sorted(&scores, p));
+            let value = |p: f64| table.history().to_value(quantile_of_sorted(&scores, p));
             let (a, b) = (value(0.1), value(0.9));
             let resource = moment as f64 / finer;
             Some(BestSoFarPoint { resource, middle: value(0.5), low: a.min(b), high: a.max(b) })

@@ -1,8 +1,8 @@
 //! Virtual workers on a virtual clock: a study's jobs, looked up in a table instead of trained.
 
 use super::nearest::TakenRuns;
-use super::table::Table;
-use crate::record::{Decision, Input, Reason, Record};
+use super::table::RunTable;
+use crate::record::{Decision, Reason, Record, StudyInput};
 use crate::study::Study;
 use foretell::Action;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub struct TrialTrace {
 
 /// The course of one replay.
 #[derive(Clone, Debug, Default)]
-pub struct Trace {
+pub struct ReplayTrace {
     /// Points trained if every job starts from the beginning.
     pub scratch: u64,
     /// Points trained if jobs continue from where the trial was.
@@ -42,16 +42,16 @@ pub struct Trace {
     pub by_run: Vec<(u64, Option<f64>)>,
 }
 
-impl Trace {
+impl ReplayTrace {
     /// Points spent, with promoted trials trained again from the beginning (`retrain`) or resumed.
-    pub fn spent(&self, retrain: bool) -> u64 {
+    pub fn spent_points(&self, retrain: bool) -> u64 {
         if retrain { self.scratch } else { self.resume }
     }
 }
 
 /// A replay under way: a study, and a table in the place of trainings.
-pub(super) struct Drive<'a> {
-    pub(super) table: &'a Table,
+pub(super) struct ReplayDriver<'a> {
+    pub(super) table: &'a RunTable,
     /// The recorded run behind each trial.
     pub(super) taken: TakenRuns,
     pub(super) workers: usize,
@@ -60,12 +60,12 @@ pub(super) struct Drive<'a> {
     /// Trials of one Hyperband run; 0 if there are no such.
     pub(super) trials_a_run: u64,
     pub(super) study: Study,
-    pub(super) trace: Trace,
+    pub(super) trace: ReplayTrace,
     /// The study's records, if they are kept.
     pub(super) log: Option<Vec<Record>>,
 }
 
-impl Drive<'_> {
+impl ReplayDriver<'_> {
     /// Lets the workers work until the study has nothing left. Each tick, every busy worker trains one point further, in turn;
     /// then idle ones ask for work.
     pub(super) fn run(&mut self) {
@@ -86,7 +86,7 @@ impl Drive<'_> {
         }
     }
 
-    fn step(&mut self, input: &Input) -> Vec<Record> {
+    fn step(&mut self, input: &StudyInput) -> Vec<Record> {
         let records = self.study.step(input);
         if let Some(log) = &mut self.log {
             log.extend_from_slice(&records);
@@ -97,7 +97,7 @@ impl Drive<'_> {
     /// The next trial that needs training; those that end at once are dealt with.
     fn start_next_trial(&mut self) -> Option<u64> {
         loop {
-            let records = self.step(&Input::WorkerIdle);
+            let records = self.step(&StudyInput::WorkerIdle);
             let Some(&Record::Started { trial, from, .. }) = records.first() else { return None };
             if trial as usize == self.trace.trials.len() {
                 let run = self.taken.lock().unwrap_or_else(PoisonError::into_inner)[trial as usize];
@@ -123,14 +123,14 @@ impl Drive<'_> {
         self.trace.resume += 1;
         self.charge_run(trial, 1);
         let value = Some(self.table.value(run, at)).filter(|value| value.is_finite());
-        let records = self.step(&Input::Reported { trial, step: at, value, metrics: BTreeMap::new() });
+        let records = self.step(&StudyInput::Reported { trial, step: at, value, metrics: BTreeMap::new() });
         if self.note_records(trial, &records) {
             return false;
         }
         if at < self.study.trials()[trial as usize].until {
             return true;
         }
-        let records = self.step(&Input::Ended { trial, failure: None });
+        let records = self.step(&StudyInput::Ended { trial, failure: None });
         self.note_records(trial, &records);
         false
     }
@@ -164,7 +164,7 @@ impl Drive<'_> {
                     self.trace.trials[trial as usize].spared = true;
                 }
                 Record::Completed { .. } => {
-                    self.finished(trial);
+                    self.note_finish(trial);
                     ended = true;
                 }
                 Record::Paused { .. } | Record::Failed { .. } => ended = true,
@@ -183,19 +183,19 @@ impl Drive<'_> {
         let trial = &mut self.trace.trials[decision.trial as usize];
         trial.stopped_at = Some(decision.step);
         let criterion = &self.study.spec().criterion;
-        let beaten = decision.incumbent.map(|value| direction.score(value)).or(reference);
+        let beaten = decision.incumbent.map(|value| direction.to_score(value)).or(reference);
         let beaten = beaten.map(|score| score - criterion.offset);
         let truth = self.table.truth(trial.run, until);
         let wrong = beaten.is_some_and(|beaten| truth > beaten);
         trial.stopped_wrongly |= wrong;
     }
 
-    fn finished(&mut self, trial: u64) {
+    fn note_finish(&mut self, trial: u64) {
         let known = &mut self.trace.trials[trial as usize];
         known.finished = true;
         let score = self.table.score(known.run, self.study.spec().max_resource);
         if self.trace.best_so_far.last().is_none_or(|(_, best)| score > *best) {
-            self.trace.best_so_far.push((self.trace.spent(self.retrain), score));
+            self.trace.best_so_far.push((self.trace.spent_points(self.retrain), score));
         }
         if let Some(run) = self.hyperband_run(trial) {
             let best = &mut self.trace.by_run[run].1;

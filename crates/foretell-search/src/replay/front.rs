@@ -1,16 +1,16 @@
 //! The fraction of the front of its runs that a replay kept.
 
-use super::drive::Trace;
-use super::setting::Setting;
-use super::table::Table;
-use crate::objective::{front_of, hypervolume, ranges, scaled};
+use super::drive::ReplayTrace;
+use super::setting::ReplaySetting;
+use super::table::RunTable;
+use crate::objective::{front_of, hypervolume, ranges, scale_to_shares};
 use crate::samplers::random::trial_stream;
 use foretell::statistics::mean;
 use rand::RngExt;
 use std::collections::BTreeSet;
 
 /// Random choices of runs of equal cost.
-const CHOICES: u64 = 20;
+const RANDOM_CHOICES: u64 = 20;
 
 /// The fraction of the front that was kept: of the runs that no other dominates, and of the volume that they dominate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,14 +29,19 @@ pub struct FrontKept {
 }
 
 impl FrontKept {
-    pub(super) fn new(setting: &Setting, table: &Table, trials: &[usize], trace: &Trace) -> Option<Self> {
+    pub(super) fn new(
+        setting: &ReplaySetting,
+        table: &RunTable,
+        trials: &[usize],
+        trace: &ReplayTrace,
+    ) -> Option<Self> {
         if table.objectives().is_empty() {
             return None;
         }
         let resource = setting.study.max_resource;
         let all: Vec<Vec<f64>> = trials.iter().map(|&run| table.all_scores(run, resource)).collect();
         let (worst, best) = ranges(&all);
-        let all = scaled(&all, &worst, &best);
+        let all = scale_to_shares(&all, &worst, &best);
         let front = front_of(&all);
         let whole = hypervolume(&points_of(&all, &front), &vec![0.0; worst.len()]);
         let share = |kept: &[usize]| {
@@ -51,8 +56,8 @@ impl FrontKept {
             trace.trials.iter().filter(|trial| trial.finished).map(|trial| trial.run).collect();
         let finished: Vec<usize> = (0..trials.len()).filter(|&at| finished.contains(&trials[at])).collect();
         let (kept, hypervolume) = share(&finished);
-        let affordable = (trace.spent(setting.retrain) / resource.max(1)) as usize;
-        let at_random: Vec<(f64, f64)> = (0..CHOICES)
+        let affordable = (trace.spent_points(setting.retrain) / resource.max(1)) as usize;
+        let at_random: Vec<(f64, f64)> = (0..RANDOM_CHOICES)
             .map(|choice| share(&choose_randomly(trials.len(), affordable, setting.study.seed, choice)))
             .collect();
         Some(Self {

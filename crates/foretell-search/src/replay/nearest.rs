@@ -1,7 +1,7 @@
 //! Samplers on recorded runs: a proposal takes the nearest recorded configuration.
 
 use crate::comparison::Comparison;
-use crate::condition::{Condition, Test};
+use crate::condition::{Condition, ValueTest};
 use crate::parameter::{Parameter, ParameterKind};
 use crate::parameter_space::ParameterSpace;
 use crate::samplers::Sampler;
@@ -54,7 +54,7 @@ impl NearestSampler {
 
 fn squared_distance(kind: &ParameterKind, a: &Value, b: &Value) -> f64 {
     let differ = f64::from(u8::from(a != b));
-    let (Some(x), Some(y)) = (a.number(), b.number()) else { return differ };
+    let (Some(x), Some(y)) = (a.as_number(), b.as_number()) else { return differ };
     let Some(bounds) = kind.bounds() else { return differ };
     let scaled = |x: f64| if bounds.is_log { x.ln() } else { x };
     let (lo, hi) = (scaled(bounds.lo), scaled(bounds.hi));
@@ -71,16 +71,16 @@ impl Sampler for NearestSampler {
         Some(configuration)
     }
 
-    fn started(&mut self, trial: u64, configuration: &Configuration) {
-        self.inner.started(trial, configuration);
+    fn observe_start(&mut self, trial: u64, configuration: &Configuration) {
+        self.inner.observe_start(trial, configuration);
     }
 
     fn learn(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
         self.inner.learn(trial, configuration, worth);
     }
 
-    fn failed(&mut self, trial: u64, configuration: &Configuration) {
-        self.inner.failed(trial, configuration);
+    fn observe_failure(&mut self, trial: u64, configuration: &Configuration) {
+        self.inner.observe_failure(trial, configuration);
     }
 }
 
@@ -131,21 +131,21 @@ fn condition_of(other: &str, of: &[Option<&Value>], values: &[Option<&Value>]) -
         return None;
     }
     let ends = |part: &[&Value]| {
-        let numbers = part.iter().filter_map(|value| value.number());
+        let numbers = part.iter().filter_map(|value| value.as_number());
         numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)))
     };
     let test = match (kind.options(), ends(&with), ends(&without)) {
-        (None, (lo, _), (_, hi)) if lo > hi => Test::Compared(Comparison::AtLeast, lo),
-        (None, (_, hi), (lo, _)) if hi < lo => Test::Compared(Comparison::AtMost, hi),
+        (None, (lo, _), (_, hi)) if lo > hi => ValueTest::Compared(Comparison::AtLeast, lo),
+        (None, (_, hi), (lo, _)) if hi < lo => ValueTest::Compared(Comparison::AtMost, hi),
         // a list of real numbers would tell any runs apart
-        (None, ..) if kind.values().is_none_or(|values| values > MAX_OPTIONS as u64) => return None,
-        _ => Test::AnyOf(with.into_iter().cloned().collect()),
+        (None, ..) if kind.value_count().is_none_or(|values| values > MAX_OPTIONS as u64) => return None,
+        _ => ValueTest::AnyOf(with.into_iter().cloned().collect()),
     };
     Some(Condition::on(other, test))
 }
 
 fn kind_of(values: &[&Value]) -> Option<ParameterKind> {
-    let numbers: Option<Vec<f64>> = values.iter().map(|value| value.number()).collect();
+    let numbers: Option<Vec<f64>> = values.iter().map(|value| value.as_number()).collect();
     let Some(numbers) = numbers else {
         let mut options: Vec<Value> = Vec::new();
         for &value in values {
@@ -251,8 +251,12 @@ mod tests {
         for trial in 0..60 {
             let configuration = nearest.propose(trial).unwrap();
             assert_eq!(configuration, recorded[*taken.lock().unwrap().last().unwrap()]);
-            nearest.started(trial, &configuration);
-            nearest.learn(trial, &configuration, Worth::measured(configuration["n"].number().unwrap()));
+            nearest.observe_start(trial, &configuration);
+            nearest.learn(
+                trial,
+                &configuration,
+                Worth::from_measurement(configuration["n"].as_number().unwrap()),
+            );
         }
         assert_eq!(nearest.propose(60), None);
         let mut all = taken.lock().unwrap().clone();

@@ -1,10 +1,10 @@
 //! The outcome of a replay: the resource spent and saved, and whether the best was kept.
 
-use super::drive::{Trace, TrialTrace};
+use super::drive::{ReplayTrace, TrialTrace};
 use super::error::ReplayError;
 use super::front::FrontKept;
-use super::setting::Setting;
-use super::table::Table;
+use super::setting::ReplaySetting;
+use super::table::RunTable;
 use crate::saving::Saving;
 use crate::schedulers::brackets::plan;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
@@ -39,15 +39,15 @@ pub struct OrderingOutcome {
     /// The fraction of the front that was kept, with several objectives.
     pub front: Option<FrontKept>,
     /// Everything that happened.
-    pub trace: Trace,
+    pub trace: ReplayTrace,
 }
 
 impl OrderingOutcome {
     pub(super) fn new(
-        setting: &Setting,
-        table: &Table,
+        setting: &ReplaySetting,
+        table: &RunTable,
         trials: &[usize],
-        mut trace: Trace,
+        mut trace: ReplayTrace,
     ) -> Result<Self, ReplayError> {
         let resource = setting.study.max_resource;
         let score = |run: usize| table.score(run, resource);
@@ -67,8 +67,8 @@ impl OrderingOutcome {
         stopped_wrongly.sort_unstable();
         // with Hyperband, a run may be drawn more than once
         stopped_wrongly.dedup();
-        let worst = if found.is_finite() { found } else { table.history().lowest() };
-        let value = |score: f64| table.history().value(score);
+        let worst = if found.is_finite() { found } else { table.history().lowest_score() };
+        let value = |score: f64| table.history().to_value(score);
         Ok(Self {
             spent,
             full,
@@ -98,13 +98,13 @@ impl OrderingOutcome {
 
 /// Points spent, and points without stopping. A run that diverged ends where that is seen, whatever the rule, so that no rule gains by it.
 fn count_points(
-    setting: &Setting,
-    table: &Table,
+    setting: &ReplaySetting,
+    table: &RunTable,
     trials: &[usize],
-    trace: &Trace,
+    trace: &ReplayTrace,
 ) -> Result<(u64, u64), ReplayError> {
     let resource = setting.study.max_resource;
-    let spent = trace.spent(setting.retrain);
+    let spent = trace.spent_points(setting.retrain);
     if let Schedule::Hyperband { eta, runs, .. } = setting.study.schedule {
         let totals = plan(resource, eta).map_err(ScheduleError::from)?.totals();
         return Ok((spent, runs * if setting.retrain { totals.scratch } else { totals.resume }));
@@ -119,9 +119,9 @@ const TARGET_TOLERANCE: f64 = 0.01;
 
 /// [`OrderingOutcome::to_target`] and [`OrderingOutcome::to_target_full`] of trials that take `resource` and `spent` points in all.
 fn points_to_target(
-    table: &Table,
+    table: &RunTable,
     trials: &[usize],
-    trace: &Trace,
+    trace: &ReplayTrace,
     (spent, resource): (u64, u64),
 ) -> (u64, u64) {
     let mut scores: Vec<f64> = trials.iter().map(|&run| table.score(run, resource)).collect();
@@ -141,7 +141,7 @@ fn points_to_target(
 
 /// The outcomes of one setting over all orderings.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct ReplayOutcome {
     /// The study.
     pub study: StudySpec,
     /// In order.
@@ -149,8 +149,8 @@ pub struct Outcome {
     spread: f64,
 }
 
-impl Outcome {
-    pub(super) fn new(study: StudySpec, table: &Table) -> Self {
+impl ReplayOutcome {
+    pub(super) fn new(study: StudySpec, table: &RunTable) -> Self {
         Self { study, orderings: Vec::new(), spread: table.spread() }
     }
 
@@ -170,12 +170,12 @@ impl Outcome {
     }
 
     /// The saving factor over all orderings, total over total, and its standard error.
-    pub fn saved(&self) -> (f64, f64) {
+    pub fn saving_factor(&self) -> (f64, f64) {
         Saving::total(&self.orderings.iter().map(OrderingOutcome::saving).collect::<Vec<_>>())
     }
 
     /// (mean, standard error) of each ordering's speed-up.
-    pub fn speedup(&self) -> (f64, f64) {
+    pub fn mean_speedup(&self) -> (f64, f64) {
         let speedups = self.per_ordering(OrderingOutcome::speedup);
         (mean(&speedups), standard_error(&speedups))
     }
@@ -198,15 +198,15 @@ impl Outcome {
     }
 
     /// The fraction of the front that was kept, on average over orderings; `None` with one objective.
-    pub fn front(&self) -> Option<FrontKept> {
+    pub fn mean_front_kept(&self) -> Option<FrontKept> {
         let fronts: Vec<FrontKept> = self.orderings.iter().filter_map(|ordering| ordering.front).collect();
         FrontKept::mean(&fronts)
     }
 
     /// The best final value of each Hyperband run that trained any trial to its end, in the metric's unit.
-    pub fn best_of_runs(&self, table: &Table) -> Vec<f64> {
+    pub fn best_of_runs(&self, table: &RunTable) -> Vec<f64> {
         let runs = self.orderings.iter().flat_map(|ordering| &ordering.trace.by_run);
-        runs.filter_map(|run| run.1).map(|score| table.history().value(score)).collect()
+        runs.filter_map(|run| run.1).map(|score| table.history().to_value(score)).collect()
     }
 
     /// The regret of an ordering, in standard deviations of the final scores.
@@ -221,7 +221,7 @@ impl Outcome {
 
     /// Mean number of trials that were not trained to the largest resource they were meant for: stopped, at one rung or at several, or,
     /// under i-epoch, dropped.
-    pub fn stopped(&self) -> f64 {
+    pub fn mean_stopped_trials(&self) -> f64 {
         match self.study.schedule {
             Schedule::IEpoch { .. } => self.mean_trials(|trial| !trial.finished),
             Schedule::Full
@@ -243,7 +243,7 @@ impl Outcome {
 
     /// Of the trials exempt from stopping that would have been stopped: how many, and how many of them came to be the
     /// best of all trained to the end. The unbiased audit of the stopper.
-    pub fn audit(&self, table: &Table) -> (usize, usize) {
+    pub fn audit(&self, table: &RunTable) -> (usize, usize) {
         let resource = self.study.max_resource;
         let (mut spared, mut wrong) = (0, 0);
         for ordering in &self.orderings {

@@ -1,11 +1,11 @@
 //! The recorded runs behind a replayed study: its sampler, how its runs end, and forecasters shared between studies.
 
 use super::nearest::TakenRuns;
-use super::setting::Setting;
-use super::table::Table;
+use super::setting::ReplaySetting;
+use super::table::RunTable;
 use crate::samplers::Sampler;
 use crate::samplers::worth::Worth;
-use crate::study::{CheckSchedule, ForecasterBasis, Level, NoForecast, Recording};
+use crate::study::{CheckSchedule, ForecasterBasis, LevelForecaster, NoForecast, RunRecording};
 use foretell::{Configuration, FitError, ForecastError, HistoryOptions, Predictor};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +25,7 @@ pub(super) struct ForecasterBank {
 #[derive(Default)]
 struct BankContents {
     /// Forecasters, each with the setting that last asked for it.
-    levels: BTreeMap<ForecasterKey, (Arc<Level>, usize)>,
+    levels: BTreeMap<ForecasterKey, (Arc<LevelForecaster>, usize)>,
     /// Settings so far.
     settings: usize,
 }
@@ -64,8 +64,8 @@ impl ForecasterBank {
 }
 
 /// The recorded runs behind one replayed study.
-pub(super) struct Recorded {
-    pub(super) table: Arc<Table>,
+pub(super) struct RecordedRuns {
+    pub(super) table: Arc<RunTable>,
     /// The run behind each index: runs of a warm start first, then trials.
     warm_start: Vec<usize>,
     taken: TakenRuns,
@@ -74,10 +74,10 @@ pub(super) struct Recorded {
     failure: Mutex<Option<FitError>>,
 }
 
-impl Recorded {
+impl RecordedRuns {
     pub(super) fn new(
-        setting: &Setting,
-        table: Arc<Table>,
+        setting: &ReplaySetting,
+        table: Arc<RunTable>,
         (warm_start, taken): (Vec<usize>, TakenRuns),
         bank: Option<Arc<ForecasterBank>>,
     ) -> Self {
@@ -91,7 +91,7 @@ impl Recorded {
     }
 }
 
-impl Recording for Recorded {
+impl RunRecording for RecordedRuns {
     fn run(&self, index: usize) -> usize {
         match index.checked_sub(self.warm_start.len()) {
             None => self.warm_start[index],
@@ -108,8 +108,8 @@ impl Recording for Recorded {
         level: u64,
         runs: &[usize],
         basis: (usize, ForecasterBasis),
-        learn: &mut dyn FnMut() -> Result<Level, NoForecast>,
-    ) -> Result<Arc<Level>, NoForecast> {
+        learn: &mut dyn FnMut() -> Result<LevelForecaster, NoForecast>,
+    ) -> Result<Arc<LevelForecaster>, NoForecast> {
         let Some(bank) = &self.bank else { return learn().map(Arc::new) };
         // held while the forecaster is made, which blocks nobody: one thread replays an order, with banks of its own
         let mut known = bank.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,9 +159,9 @@ impl Sampler for ReplaySampler {
         Some(configuration)
     }
 
-    fn started(&mut self, _: u64, _: &Configuration) {}
+    fn observe_start(&mut self, _: u64, _: &Configuration) {}
 
     fn learn(&mut self, _: u64, _: &Configuration, _: Worth) {}
 
-    fn failed(&mut self, _: u64, _: &Configuration) {}
+    fn observe_failure(&mut self, _: u64, _: &Configuration) {}
 }

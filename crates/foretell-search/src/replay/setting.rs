@@ -1,7 +1,7 @@
 //! The description of a replay: a study, and the way in which recorded runs stand in for its trainings.
 
 use super::error::ReplayError;
-use super::table::Table;
+use super::table::RunTable;
 use crate::limits;
 use crate::parameter_space::ParameterSpace;
 use crate::range::{at_least_one, at_most};
@@ -10,7 +10,7 @@ use crate::schedulers::brackets::plan;
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
-use crate::stopping::policy::Policy;
+use crate::stopping::policy::StopPolicy;
 use crate::study::{StudyError, StudySpec, check_comparisons};
 use foretell::{HistoryOptions, Predictor, Run, StopCriterion};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub type PredictorTeacher =
 /// The metric and the objectives are those of the recorded runs, and each trial has one of their configurations: the next one of a random order, or
 /// with a sampler that learns the one nearest to its proposal. A replay takes no notice of limits, budgets, repeats and queued trials.
 #[derive(Clone)]
-pub struct Setting {
+pub struct ReplaySetting {
     /// The study: [`Table::study`] with other fields, or one that a search would resolve. Its trials are at most as many as there are runs, its length
     /// is counted in points, and its seed is also that of the orders.
     pub study: StudySpec,
@@ -34,7 +34,7 @@ pub struct Setting {
     /// Chooses predictor and Δ by the runs of the warm start, as a search does.
     pub teacher: Option<PredictorTeacher>,
     /// Where the runs of earlier searches are from, if not from the same runs.
-    pub earlier: Option<Arc<Table>>,
+    pub earlier: Option<Arc<RunTable>>,
     /// Points before the first check.
     pub first_check: u64,
     /// Points between checks.
@@ -52,7 +52,7 @@ pub struct Setting {
     pub orderings: usize,
 }
 
-impl Table {
+impl RunTable {
     /// The study of all its runs, each trained to its end.
     pub fn study(&self) -> StudySpec {
         let metric = self.history().metric();
@@ -64,7 +64,7 @@ impl Table {
             objectives: self.objectives().to_vec(),
             max_resource: self.points() as u64,
             trials: self.len() as u64,
-            policy: Policy::none(),
+            policy: StopPolicy::none(),
             criterion: StopCriterion::default(),
             refit: None,
             ..StudySpec::new(space, &metric.name, metric.direction)
@@ -72,7 +72,7 @@ impl Table {
     }
 }
 
-impl Setting {
+impl ReplaySetting {
     /// A replay of `study` in 10 orders with a check at each point, which learns from no earlier runs.
     pub fn new(study: StudySpec, predictor: Option<Arc<dyn Predictor>>) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl Setting {
     }
 
     /// The study of `trials` runs of `table`.
-    pub(super) fn study(&self, table: &Table, trials: usize) -> StudySpec {
+    pub(super) fn study(&self, table: &RunTable, trials: usize) -> StudySpec {
         let StudySpec { space, metric, direction, run_score, objectives, .. } = table.study();
         let burn_in = match self.warm_start {
             0 => self.study.burn_in,
@@ -122,7 +122,7 @@ impl Setting {
     ///
     /// # Errors
     /// The [`ReplayError`] of the first field that is out of range or does not fit `table`.
-    pub(super) fn validate(&self, table: &Table) -> Result<(), ReplayError> {
+    pub(super) fn validate(&self, table: &RunTable) -> Result<(), ReplayError> {
         let trials = self.trials(table);
         let StudySpec { max_resource, schedule, rank, ref policy, .. } = self.study;
         at_least_one(&[
@@ -132,9 +132,9 @@ impl Setting {
             ("points between checks", self.check_every),
         ])?;
         at_most(limits::MAX_ORDERINGS, &[("orderings", self.orderings as u64)])?;
-        at_most(limits::WORKERS, &[("workers", self.workers as u64)])?;
+        at_most(limits::MAX_WORKERS, &[("workers", self.workers as u64)])?;
         let points = [("first check", self.first_check), ("points between checks", self.check_every)];
-        at_most(limits::COUNT, &points)?;
+        at_most(limits::MAX_COUNT, &points)?;
         if max_resource > table.points() as u64 {
             return Err(ReplayError::TooShort { max_resource, points: table.points() });
         }
@@ -169,7 +169,7 @@ impl Setting {
     }
 
     /// The number of recorded runs the trials of one ordering are: of those that are not held back, as many as the study has trials.
-    pub fn trials(&self, table: &Table) -> usize {
+    pub fn trials(&self, table: &RunTable) -> usize {
         let left = (table.len() - self.warm_start.min(table.len())) / (self.earlier_searches + 1);
         left.min(usize::try_from(self.study.trials).unwrap_or(usize::MAX))
     }

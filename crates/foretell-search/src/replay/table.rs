@@ -14,7 +14,7 @@ const MIN_CONFIGURATIONS: usize = 60;
 
 /// Completed runs on a common grid of points.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct RunTable {
     history: History,
     options: HistoryOptions,
     /// The completed runs: their numbers in the history, and what was recorded.
@@ -32,7 +32,7 @@ pub struct Table {
     scores: Vec<Vec<f64>>,
 }
 
-impl Table {
+impl RunTable {
     /// The finished ones among `runs`, laid on a grid by `options`, with `finer` − 1 points between each two grid points,
     /// straight-line interpolated (1 leaves the grid as it is).
     ///
@@ -50,7 +50,7 @@ impl Table {
             return Err(ReplayError::OnePoint);
         }
         let finished = || indices.iter().map(|&i| &runs[i]);
-        let reported = |run: &Run| reported(&run.curve, history.grid(), history.direction());
+        let reported = |run: &Run| interpolate_reports(&run.curve, history.grid(), history.direction());
         Ok(Self {
             grid: interpolate_between(history.grid(), finer),
             values: finished().map(|run| interpolate_between(&reported(run), finer)).collect(),
@@ -91,16 +91,17 @@ impl Table {
             self.runs.iter().flat_map(|run| run.configuration.keys()).map(String::as_str).collect();
         let names: Vec<&str> = names.into_iter().collect();
         let others = written.iter().map(AsRef::as_ref).filter(|text| !is_metric(text));
-        let objectives = others.map(|text| Objective::read(text, &names)).collect::<Result<Vec<_>, _>>()?;
+        let objectives =
+            others.map(|text| Objective::parse_with_names(text, &names)).collect::<Result<Vec<_>, _>>()?;
         let measured = |run: &Run| {
-            let value = |name: &str| run.configuration.get(name).and_then(Value::number);
+            let value = |name: &str| run.configuration.get(name).and_then(Value::as_number);
             let score = |objective: &Objective| {
-                let value = objective.of.value(value).ok_or_else(|| ReplayError::Unmeasured {
+                let value = objective.of.evaluate(value).ok_or_else(|| ReplayError::Unmeasured {
                     of: objective.of.to_string(),
                     run: run.id.clone(),
                     known: names.join(", "),
                 })?;
-                Ok(objective.direction.score(value))
+                Ok(objective.direction.to_score(value))
             };
             objectives.iter().map(score).collect::<Result<Vec<f64>, ReplayError>>()
         };
@@ -211,17 +212,17 @@ impl Table {
 
 /// The reports of the run with this `curve` at the steps of `grid`; before its first point its first value. A gap inside the curve
 /// lies on a straight line: runs that do not share their steps have nothing else to report.
-fn reported(curve: &Curve, grid: &[f64], direction: Direction) -> Vec<f64> {
+fn interpolate_reports(curve: &Curve, grid: &[f64], direction: Direction) -> Vec<f64> {
     let first = curve.steps().first().zip(curve.scores().first());
     let before = |step: f64| first.filter(|(start, _)| step < **start).map(|(_, score)| *score);
     let score = |&step: &f64| curve.interpolate_at(step).or_else(|| before(step));
-    grid.iter().map(|step| score(step).map_or(f64::NAN, |score| direction.value(score))).collect()
+    grid.iter().map(|step| score(step).map_or(f64::NAN, |score| direction.to_value(score))).collect()
 }
 
 /// The scores of a completed run, whose last one is its final score.
 fn completed_scores(history: &History, run: usize) -> Vec<f64> {
-    let mut scores = history.prefix(run).to_vec();
-    let last = history.final_score(run).unwrap_or_else(|| history.lowest());
+    let mut scores = history.run_prefix(run).to_vec();
+    let last = history.final_score(run).unwrap_or_else(|| history.lowest_score());
     scores.resize(history.grid().len(), last);
     if let Some(end) = scores.last_mut() {
         *end = last;

@@ -17,7 +17,7 @@ pub use refusal::{Refusal, read_fields};
 
 #[cfg(feature = "schema")]
 use crate::defaults::*;
-use crate::part::Named;
+use crate::part::NamedSettings;
 use crate::schedulers::f_hyperband::{KappaOf, Reference};
 use crate::schedulers::rank::Rank;
 use crate::space::Space;
@@ -140,7 +140,7 @@ pub struct StudyRequest {
     pub seed: Option<u64>,
     /// How to choose the next configuration.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Search", "x-rare" = true)))]
-    pub sampler: Option<Named>,
+    pub sampler: Option<NamedSettings>,
     /// How to decide which trial to train next, and for how long.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true)))]
     pub scheduler: Option<SchedulerName>,
@@ -191,7 +191,7 @@ pub struct StudyRequest {
 
     /// How to decide which trials to stop early.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Stopping", "x-rare" = true)))]
-    pub policy: Option<Named>,
+    pub policy: Option<NamedSettings>,
     /// How much risk to take for saving training. safe rarely loses the best trial, while fast often ends with the second or third best.
     #[cfg_attr(feature = "schema", schemars(extend("default" = Caution::default(), "x-heading" = "Stopping")))]
     pub caution: Option<Caution>,
@@ -258,10 +258,10 @@ impl StudyRequest {
     /// The [`Refusal`] of the first field that is unknown or of another type.
     pub fn from_fields(fields: &Map<String, Value>) -> Result<Self, Refusal> {
         let given = || fields.iter().filter(|(_, value)| !value.is_null());
-        let request: Map<_, _> = given().map(|(key, value)| named(key, value)).collect();
+        let request: Map<_, _> = given().map(|(key, value)| normalize_field(key, value)).collect();
         read_fields(&request).map_err(|refusal| {
             // the user must find the field in what was written, so it is named as it stands there
-            let as_written = given().find(|(key, value)| named(key, value).0 == refusal.field);
+            let as_written = given().find(|(key, value)| normalize_field(key, value).0 == refusal.field);
             Refusal { field: as_written.map_or(refusal.field, |(key, _)| key.clone()), ..refusal }
         })
     }
@@ -293,7 +293,7 @@ impl StudyRequest {
 }
 
 /// The field that `key` names, and its value: `no_stopping = true` is `stopping = false`.
-fn named(key: &str, value: &Value) -> (String, Value) {
+fn normalize_field(key: &str, value: &Value) -> (String, Value) {
     let name = key.replace('-', "_");
     match (name.strip_prefix("no_"), value) {
         (Some(positive @ ("stopping" | "checkpoints")), Value::Bool(no)) => {

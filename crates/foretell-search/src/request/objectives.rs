@@ -71,8 +71,8 @@ impl StudyRequest {
                 "objective",
                 format!(
                     "{} values of {metric} are better here, but {} ones by `direction`. Leave one of them out",
-                    said.unwrap_or(other).better(),
-                    other.better()
+                    said.unwrap_or(other).better_word(),
+                    other.better_word()
                 ),
             )),
             None => Ok(said),
@@ -96,7 +96,9 @@ impl StudyRequest {
             return Err(Refusal::new("objective", format!("{metric} is a parameter, {reported}")));
         }
         others
-            .map(|written| Objective::read(written, &names).map_err(|error| Refusal::new("objective", error)))
+            .map(|written| {
+                Objective::parse_with_names(written, &names).map_err(|error| Refusal::new("objective", error))
+            })
             .collect()
     }
 
@@ -122,7 +124,9 @@ impl StudyRequest {
         let names = space.known_names();
         written
             .iter()
-            .map(|written| Limit::read(written, &names).map_err(|error| Refusal::new("limit", error)))
+            .map(|written| {
+                Limit::parse_with_names(written, &names).map_err(|error| Refusal::new("limit", error))
+            })
             .collect()
     }
 }

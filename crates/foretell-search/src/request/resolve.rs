@@ -4,7 +4,7 @@ use super::names::{Refit, RungSettings, SchedulerName};
 use super::{Queued, Refusal, StudyRequest};
 use crate::catalogue::Catalogue;
 use crate::defaults::{DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_TRIALS};
-use crate::lessons::Lessons;
+use crate::lessons::PredictorChoice;
 use crate::limits::MAX_PLANNED_TRIALS;
 use crate::parameter_space::ParameterSpace;
 use crate::resource::UNKNOWN_RESOURCE;
@@ -15,10 +15,10 @@ use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::secret::{REDACTED, is_secret_name, redact_line};
 use crate::space::Space;
-use crate::stopping::caution::{Caution, Stopping};
-use crate::stopping::policy::Policy;
+use crate::stopping::caution::{Caution, StoppingDefaults};
+use crate::stopping::policy::StopPolicy;
 use crate::stopping::{ForecastRule, NamedRule};
-use crate::study::{Queue, StudyError, StudySpec};
+use crate::study::{ConfigurationQueue, StudyError, StudySpec};
 use foretell::{Configuration, Direction, Run, RunScore, StopCriterion};
 use serde_json::Map;
 
@@ -42,7 +42,7 @@ impl StudyRequest {
     ) -> Result<StudySpec, Refusal> {
         let asked = self.without_unused(there, catalogue)?;
         let spec = asked.spec(there, catalogue)?;
-        asked.checked(spec, there, catalogue)
+        asked.resolve_checked(spec, there, catalogue)
     }
 
     /// As [`resolve_with`](Self::resolve_with) for a new study of a replay, which compares policies: a setting may be of another policy.
@@ -50,7 +50,7 @@ impl StudyRequest {
     /// # Errors
     /// Those of [`resolve`](Self::resolve).
     pub fn resolve_to_compare(self, catalogue: &Catalogue) -> Result<StudySpec, Refusal> {
-        self.checked(self.spec(None, catalogue)?, None, catalogue)
+        self.resolve_checked(self.spec(None, catalogue)?, None, catalogue)
     }
 
     /// Returns the requested study without checking its queue, since an existing study may already contain it.
@@ -61,11 +61,11 @@ impl StudyRequest {
         let asked = self.clone().without_unused(None, catalogue)?;
         let mut spec = asked.spec(None, catalogue)?;
         let queue = std::mem::take(&mut spec.queue);
-        Ok(StudySpec { queue, ..asked.checked(spec, None, catalogue)? })
+        Ok(StudySpec { queue, ..asked.resolve_checked(spec, None, catalogue)? })
     }
 
     /// The `spec` of this request, if it is a valid study and goes with the one that is `there`.
-    fn checked(
+    fn resolve_checked(
         &self,
         mut spec: StudySpec,
         there: Option<&StudySpec>,
@@ -74,7 +74,7 @@ impl StudyRequest {
         // what was enqueued before may lie outside of the space as it is now
         let enqueued = there.map_or(&[][..], |there| &there.queue);
         let queue = std::mem::take(&mut spec.queue);
-        spec.queue = Queue::new(enqueued.to_vec()).missing(queue);
+        spec.queue = ConfigurationQueue::new(enqueued.to_vec()).missing(queue);
         spec.validate_with(&catalogue.into())?;
         self.check_budget(&spec)?;
         if self.learn_from.is_none() && there.is_none() {
@@ -113,8 +113,11 @@ impl StudyRequest {
         self.check_runs(there)?;
         let schedule = self.schedule(max_resource, there)?;
         let trials = self.resolve_trials(&space, &schedule, max_resource, family.as_deref(), there)?;
-        let named =
-            self.policy.as_ref().map(|policy| catalogue.policy(policy, &self.fields())).transpose()?;
+        let named = self
+            .policy
+            .as_ref()
+            .map(|policy| catalogue.resolve_policy(policy, &self.fields()))
+            .transpose()?;
         self.check_shadow(named.as_ref())?;
         let usual = self.usual_stopping(named.as_ref(), &schedule, there)?;
         let mut spec = StudySpec {
@@ -183,7 +186,7 @@ impl StudyRequest {
         let usual = self.spec(there, catalogue)?.request().fields();
         for (field, value) in given {
             let by = catalogue.policies_with(&field);
-            let made = |name: &&str| catalogue.policy(&(*name).into(), &Map::new()).ok();
+            let made = |name: &&str| catalogue.resolve_policy(&(*name).into(), &Map::new()).ok();
             let own = by.iter().filter_map(made).find_map(|policy| policy.setting(&field).cloned());
             if own.as_ref().or(usual.get(&field)) != Some(&value) {
                 let why = format!(
@@ -223,7 +226,7 @@ impl StudyRequest {
 
     /// The predictor that forecasts the earlier `runs` best, and how sure it has to be to keep what the caution promises, unless somebody chose that. `None` if somebody chose a predictor, if the
     /// trials of `spec` are not stopped by forecasts, or if the usual rule, which learns from curves, does so with too few completed runs to choose by.
-    pub fn lessons(&self, spec: &StudySpec, runs: &[Run]) -> Option<Lessons> {
+    pub fn lessons(&self, spec: &StudySpec, runs: &[Run]) -> Option<PredictorChoice> {
         let is_free = spec.resource().is_some()
             && self.predictor.is_none()
             && self.paper != Some(true)
@@ -235,7 +238,7 @@ impl StudyRequest {
         }
         let caution = self.caution.unwrap_or_default();
         let caution = self.stop_probability.is_none().then_some(caution);
-        Lessons::new(runs, spec, &spec.history_options(), caution)
+        PredictorChoice::new(runs, spec, &spec.history_options(), caution)
     }
 
     /// Refuses a budget with which no trial reaches a result. The least: one training if the last value counts, else the first rung.
@@ -259,7 +262,7 @@ impl StudyRequest {
     }
 
     /// Refuses a shadow of a policy that stops nothing.
-    fn check_shadow(&self, named: Option<&Policy>) -> Result<(), Refusal> {
+    fn check_shadow(&self, named: Option<&StopPolicy>) -> Result<(), Refusal> {
         let stops_nothing = named.is_some_and(|policy| !policy.stops()) || self.stopping == Some(false);
         if self.shadow == Some(true) && stops_nothing {
             return Err(Refusal::new(
@@ -273,12 +276,12 @@ impl StudyRequest {
     /// The usual stopping where no field defines it: by `paper`, `caution` or the schedule; else as in the existing study.
     fn usual_stopping(
         &self,
-        named: Option<&Policy>,
+        named: Option<&StopPolicy>,
         schedule: &Schedule,
         there: Option<&StudySpec>,
-    ) -> Result<Stopping, Refusal> {
+    ) -> Result<StoppingDefaults, Refusal> {
         let paper = self.paper == Some(true);
-        let alone = named.filter(|policy| policy.is_by_curve_alone()).map(Policy::name);
+        let alone = named.filter(|policy| policy.is_by_curve_alone()).map(StopPolicy::name);
         if let Some(name) = alone.filter(|_| paper) {
             let why = format!(
                 "the paper's settings are for its own predictor, but the policy {name} is another method. Leave one of them out"
@@ -300,18 +303,18 @@ impl StudyRequest {
         let alike =
             |there: &&StudySpec| self.policy.is_none() || there.policy.is_by_curve_alone() == alone.is_some();
         Ok(match (self.caution, there.filter(alike)) {
-            _ if paper => Stopping::paper(),
-            (None, Some(there)) => Stopping {
+            _ if paper => StoppingDefaults::paper(),
+            (None, Some(there)) => StoppingDefaults {
                 burn_in: there.burn_in,
                 predictor: there.predictor.clone(),
                 refit: there.refit,
                 criterion: there.criterion,
             },
             (None, None) if named.is_some_and(|policy| policy.usual().is_some()) => {
-                named.and_then(Policy::usual).unwrap_or_else(Stopping::paper)
+                named.and_then(StopPolicy::usual).unwrap_or_else(StoppingDefaults::paper)
             }
-            (None, None) if self.rank.unwrap_or_default() != Rank::Value => Stopping::ranking(),
-            (None, None) if !schedule.is_full() => Stopping::in_rungs(),
+            (None, None) if self.rank.unwrap_or_default() != Rank::Value => StoppingDefaults::ranking(),
+            (None, None) if !schedule.is_full() => StoppingDefaults::in_rungs(),
             (caution, _) => caution.unwrap_or_default().stopping(),
         })
     }
@@ -424,30 +427,35 @@ impl StudyRequest {
             (_, Some(there)) if !asked => there.sampler.clone(),
             (None, _) => SamplerSpec::usual(space),
             (Some(named), _) => {
-                catalogue.sampler(named, &self.fields(), trials, there.map(|there| &there.sampler))?
+                catalogue.resolve_sampler(named, &self.fields(), trials, there.map(|there| &there.sampler))?
             }
         })
     }
 
     /// The policy that stops trials, with its caution.
-    fn policy(&self, named: Option<Policy>, is_rewarded: bool, there: Option<&StudySpec>) -> Policy {
+    fn policy(&self, named: Option<StopPolicy>, is_rewarded: bool, there: Option<&StudySpec>) -> StopPolicy {
         let policy = self.policy_or(named, is_rewarded, there);
         let is_cautious = policy.setting("caution").is_some() && self.policy.is_none();
-        self.caution.filter(|_| is_cautious).map_or(policy, Policy::cautious)
+        self.caution.filter(|_| is_cautious).map_or(policy, StopPolicy::cautious)
     }
 
     /// The policy, by the first line that applies. With several objectives or a limit on a measured value forecasts decide in place of
     /// chances: [`StudySpec::policy_in_force`].
-    fn policy_or(&self, named: Option<Policy>, is_rewarded: bool, there: Option<&StudySpec>) -> Policy {
+    fn policy_or(
+        &self,
+        named: Option<StopPolicy>,
+        is_rewarded: bool,
+        there: Option<&StudySpec>,
+    ) -> StopPolicy {
         match (named, there, self.scheduler.unwrap_or_default()) {
-            _ if self.stopping == Some(false) => Policy::none(),
+            _ if self.stopping == Some(false) => StopPolicy::none(),
             (Some(named), ..) => named,
             (None, Some(there), _) if self.stopping.is_none() => there.policy.clone(),
             (None, _, SchedulerName::Full) if is_rewarded || self.paper == Some(true) => ForecastRule.into(),
-            (None, _, SchedulerName::Full) => Policy::cautious(Caution::default()),
+            (None, _, SchedulerName::Full) => StopPolicy::cautious(Caution::default()),
             (None, _, SchedulerName::FHyperband) => ForecastRule.into(),
             (None, ..) if self.shadow == Some(true) => ForecastRule.into(),
-            (None, ..) => Policy::none(),
+            (None, ..) => StopPolicy::none(),
         }
     }
 }
@@ -461,12 +469,12 @@ impl Queued {
         let refused =
             |text: &str, error: &dyn std::fmt::Display| Refusal::new("enqueue", format!("{text}: {error}"));
         match (self, space) {
-            (Self::Values(values), Space::Parameters(space)) => Ok(space.typed(values)),
+            (Self::Values(values), Space::Parameters(space)) => Ok(space.convert_number_texts(values)),
             (Self::Values(values), Space::Own(_)) => Ok(values.clone()),
             (Self::Text(text), Space::Parameters(space)) => {
                 space.parts(text).map_err(|error| refused(text, &error))
             }
-            (Self::Text(text), Space::Own(part)) => match part.made() {
+            (Self::Text(text), Space::Own(part)) => match part.implementation() {
                 Some(space) => space.read_configuration(text).map_err(|error| refused(text, &error)),
                 None => ParameterSpace::any().parts(text).map_err(|error| refused(text, &error)),
             },

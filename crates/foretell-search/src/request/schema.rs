@@ -19,8 +19,8 @@ impl StudyRequest {
         let mut fields: Map<_, _> =
             fields.iter().map(|(name, field)| (name.clone(), inline_references(field, &whole))).collect();
         for (name, known) in [
-            ("sampler", catalogue.samplers().collect::<Vec<_>>()),
-            ("policy", catalogue.policies().collect()),
+            ("sampler", catalogue.list_samplers().collect::<Vec<_>>()),
+            ("policy", catalogue.list_policies().collect()),
         ] {
             if let Some(Value::Object(field)) = fields.get_mut(name) {
                 let choice = |(name, about)| json!({"type": "string", "const": name, "description": about});

@@ -24,7 +24,9 @@ fn space(written: Value) -> Result<Space, String> {
         Value::Object(fields) => {
             fields.into_iter().map(|(name, kind)| parameter(&name, kind)).collect::<Result<Vec<_>, _>>()?
         }
-        Value::Array(texts) => texts.into_iter().map(listed).collect::<Result<Vec<_>, _>>()?,
+        Value::Array(texts) => {
+            texts.into_iter().map(parse_listed_parameter).collect::<Result<Vec<_>, _>>()?
+        }
         other => return Err(format!("expected an object such as {{\"lr\": \"log:1e-4:1\"}}, found {other}")),
     };
     ParameterSpace::new(parameters).map(Space::Parameters).map_err(|error| error.to_string())
@@ -41,7 +43,7 @@ fn is_stored(fields: &serde_json::Map<String, Value>) -> bool {
 }
 
 /// A parameter of a list: `lr=log:1e-4:1`, or as it is stored.
-fn listed(written: Value) -> Result<Parameter, String> {
+fn parse_listed_parameter(written: Value) -> Result<Parameter, String> {
     match written {
         Value::String(text) => text.parse::<Parameter>().map_err(|error| error.to_string()),
         typed => serde_json::from_value(typed).map_err(|error| error.to_string()),

@@ -6,7 +6,7 @@ use crate::defaults::DEFAULT_TRIALS;
 use crate::resource::UNKNOWN_RESOURCE;
 use crate::samplers::{RandomSampling, SamplerSpec, TpeGpSampling};
 use crate::stopping::ChainRule;
-use crate::stopping::policy::Policy;
+use crate::stopping::policy::StopPolicy;
 use crate::study::StudySpec;
 use foretell::Direction;
 
@@ -102,7 +102,7 @@ fn another_caution_is_another_rule() {
     let again = request(r#"{"caution": "safe"}"#).resolve(Some(&there)).expect("a valid change");
     assert_eq!(
         (again.policy, again.criterion.stop_probability),
-        (Policy::from(ChainRule { caution: Caution::Safe }), 0.999)
+        (StopPolicy::from(ChainRule { caution: Caution::Safe }), 0.999)
     );
 }
 

@@ -30,14 +30,14 @@ impl StudySpec {
             epochs: self.resource().filter(|_| !self.is_open_ended),
             score: Some(self.run_score),
             seed: Some(self.seed),
-            sampler: Some(match self.sampler.named() {
+            sampler: Some(match self.sampler.named_settings() {
                 named if self.sampler.fields().is_empty() => named.clone(),
                 named => named.name.as_str().into(),
             }),
             scheduler: Some(name_of(self)),
             rank: Some(self.rank),
             reward: self.reward.as_ref().map(ToString::to_string),
-            policy: Some(match self.policy.named() {
+            policy: Some(match self.policy.named_settings() {
                 named if self.policy_fields().is_empty() => named.clone(),
                 named => named.name.as_str().into(),
             }),
@@ -84,7 +84,7 @@ impl StudySpec {
 
     /// The fields of a request that are the settings of its policy; empty where one of them is none.
     fn policy_fields(&self) -> Map<String, Value> {
-        let settings = self.policy.named().settings.as_object().cloned().unwrap_or_default();
+        let settings = self.policy.named_settings().settings.as_object().cloned().unwrap_or_default();
         let are_fields = StudyRequest::from_fields(&settings).is_ok();
         settings.into_iter().filter(|_| are_fields).collect()
     }

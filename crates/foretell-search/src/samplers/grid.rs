@@ -43,7 +43,7 @@ impl GridCursor {
 
 /// The first parameter without a finite number of values.
 fn first_endless_parameter(space: &ParameterSpace) -> Option<&Parameter> {
-    space.parameters().iter().find(|parameter| parameter.kind.values().is_none())
+    space.parameters().iter().find(|parameter| parameter.kind.value_count().is_none())
 }
 
 /// All combinations in order; parameters with a finite number of values only.
@@ -111,11 +111,11 @@ impl Sampler for GridSearch {
         self.grid.next(|next| text(next).is_some_and(|text| self.tried.contains(&text)), is_allowed)
     }
 
-    fn started(&mut self, _trial: u64, configuration: &Configuration) {
+    fn observe_start(&mut self, _trial: u64, configuration: &Configuration) {
         self.tried.extend(text(configuration));
     }
 
     fn learn(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}
 
-    fn failed(&mut self, _trial: u64, _configuration: &Configuration) {}
+    fn observe_failure(&mut self, _trial: u64, _configuration: &Configuration) {}
 }

@@ -8,7 +8,7 @@ const MAX_LISTED_CONFIGURATIONS: u64 = 1 << 16;
 
 /// A configuration of a space in which hardly one is left that `is_fitting`: allowed, and not tried; `None` if there is none. In a space
 /// too large to be looked through it is `repeated`.
-pub(super) fn untried(
+pub(super) fn find_untried(
     space: &ParameterSpace,
     is_fitting: impl Fn(&Configuration) -> bool,
     repeated: Option<Configuration>,

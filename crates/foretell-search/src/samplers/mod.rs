@@ -54,7 +54,7 @@ pub trait NamedSampler: SamplerFamily + Default + 'static {
 pub type IsAllowed<'a> = dyn Fn(&Configuration) -> bool + 'a;
 
 /// The most proposals that a sampler is asked for until one is allowed.
-const PROPOSALS: usize = 1_000;
+const MAX_PROPOSALS: usize = 1_000;
 
 /// Proposes configurations. Proposals depend only on the seed and on the results received, so a study is restored by replaying its log.
 pub trait Sampler: Send + Sync {
@@ -67,7 +67,7 @@ pub trait Sampler: Send + Sync {
     /// asked for, and the last one is returned.
     fn propose_allowed(&mut self, trial: u64, is_allowed: &IsAllowed<'_>) -> Option<Configuration> {
         let mut proposed = self.propose(trial)?;
-        for _ in 1..PROPOSALS {
+        for _ in 1..MAX_PROPOSALS {
             if is_allowed(&proposed) {
                 break;
             }
@@ -77,13 +77,13 @@ pub trait Sampler: Send + Sync {
     }
 
     /// Trial `trial` was started with this configuration: its proposal, or what a log has, or a user wants.
-    fn started(&mut self, trial: u64, configuration: &Configuration);
+    fn observe_start(&mut self, trial: u64, configuration: &Configuration);
 
     /// Tells the worth of trial `trial`, each time that the trial reaches its planned epoch or is stopped.
     fn learn(&mut self, trial: u64, configuration: &Configuration, worth: Worth);
 
     /// Trial `trial` failed: it has no score.
-    fn failed(&mut self, trial: u64, configuration: &Configuration);
+    fn observe_failure(&mut self, trial: u64, configuration: &Configuration);
 
     /// The sampler's state as JSON, for people to read; `None` if it has none. A resumed study does not need it.
     fn learned_state(&self) -> Option<Json> {

@@ -1,9 +1,11 @@
 //! Samplers that learn from the values of trials: quasi-random draws first, then those of a model.
 
 use super::grid::parameters;
-use super::known::untried;
+use super::known::find_untried;
 use super::random::{draw_allowed, trial_stream};
-use super::surrogate::{Cube, Evidence, FrontSearch, GpSearch, KnownCosts, first_draw, parzen_draws};
+use super::surrogate::{
+    FrontSearch, GpSearch, KnownCosts, TrialEvidence, UnitCube, first_draw, parzen_draws,
+};
 use super::worth::Worth;
 use super::{IsAllowed, NamedSampler, Sampler, SamplerFamily};
 use crate::parameter_space::ParameterSpace;
@@ -123,14 +125,19 @@ impl Method {
 #[derive(Clone, Debug)]
 struct Surrogate {
     space: ParameterSpace,
-    evidence: Evidence,
+    evidence: TrialEvidence,
     method: Method,
     seed: u64,
 }
 
 impl Surrogate {
     fn new(space: &ParameterSpace, seed: u64, method: Method) -> Self {
-        Self { space: space.clone(), evidence: Evidence::new(Cube::new(space.clone())), method, seed }
+        Self {
+            space: space.clone(),
+            evidence: TrialEvidence::new(UnitCube::new(space.clone())),
+            method,
+            seed,
+        }
     }
 }
 
@@ -159,11 +166,11 @@ impl Sampler for Surrogate {
             return Some(fitting);
         }
         let drawn = draw_allowed(|| self.space.sample(&mut rng), is_allowed, is_new);
-        if drawn.as_ref().is_some_and(is_new) { drawn } else { untried(&self.space, is_fitting, drawn) }
+        if drawn.as_ref().is_some_and(is_new) { drawn } else { find_untried(&self.space, is_fitting, drawn) }
     }
 
-    fn started(&mut self, trial: u64, configuration: &Configuration) {
-        self.evidence.started(trial, configuration);
+    fn observe_start(&mut self, trial: u64, configuration: &Configuration) {
+        self.evidence.observe_start(trial, configuration);
     }
 
     fn learn(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
@@ -171,8 +178,8 @@ impl Sampler for Surrogate {
         self.refit();
     }
 
-    fn failed(&mut self, trial: u64, configuration: &Configuration) {
-        self.evidence.failed(trial, configuration);
+    fn observe_failure(&mut self, trial: u64, configuration: &Configuration) {
+        self.evidence.observe_failure(trial, configuration);
         self.refit();
     }
 }

@@ -1,6 +1,6 @@
 //! Random search, and the random streams that every sampler draws from.
 
-use super::known::{text, untried};
+use super::known::{find_untried, text};
 use super::worth::Worth;
 use super::{IsAllowed, NamedSampler, Sampler, SamplerFamily};
 use crate::space::Space;
@@ -108,10 +108,14 @@ impl Sampler for RandomSearch {
                 let drawn = draw_allowed(|| space.sample(&mut rng), is_allowed, is_new);
                 let is_fitting = |drawn: &Configuration| is_allowed(drawn) && is_new(drawn);
                 // where draws find nothing new, a small space is gone through, so that none of it stays untried
-                if drawn.as_ref().is_some_and(is_new) { drawn } else { untried(space, is_fitting, drawn) }
+                if drawn.as_ref().is_some_and(is_new) {
+                    drawn
+                } else {
+                    find_untried(space, is_fitting, drawn)
+                }
             }
             Space::Own(part) => {
-                let space = part.made()?;
+                let space = part.implementation()?;
                 let is_new = |drawn: &Configuration| {
                     space.duplicate_key(drawn).is_none_or(|text| !self.proposed.contains(&text))
                 };
@@ -120,16 +124,16 @@ impl Sampler for RandomSearch {
         }
     }
 
-    fn started(&mut self, _trial: u64, configuration: &Configuration) {
+    fn observe_start(&mut self, _trial: u64, configuration: &Configuration) {
         self.proposed.extend(match &self.space {
             Space::Parameters(_) => text(configuration),
-            Space::Own(part) => part.made().and_then(|space| space.duplicate_key(configuration)),
+            Space::Own(part) => part.implementation().and_then(|space| space.duplicate_key(configuration)),
         });
     }
 
     fn learn(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}
 
-    fn failed(&mut self, _trial: u64, _configuration: &Configuration) {}
+    fn observe_failure(&mut self, _trial: u64, _configuration: &Configuration) {}
 }
 
 #[cfg(test)]

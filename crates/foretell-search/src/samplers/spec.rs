@@ -1,7 +1,7 @@
 //! The sampler of a study, as requests and logs describe it.
 
 use super::{NamedSampler, RandomSampling, Sampler, SamplerFamily, TpeGpSampling, samplers};
-use crate::part::{Named, Part, PartError};
+use crate::part::{NamedSettings, PartError, StudyPart};
 use crate::space::Space;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value as Json};
@@ -15,16 +15,16 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct SamplerSpec(Part<dyn SamplerFamily>);
+pub struct SamplerSpec(StudyPart<dyn SamplerFamily>);
 
 impl<F: NamedSampler> From<F> for SamplerSpec {
     fn from(family: F) -> Self {
-        Self(Part::new(F::NAME.into(), Arc::new(family)))
+        Self(StudyPart::new(F::NAME.into(), Arc::new(family)))
     }
 }
 
-impl From<Part<dyn SamplerFamily>> for SamplerSpec {
-    fn from(part: Part<dyn SamplerFamily>) -> Self {
+impl From<StudyPart<dyn SamplerFamily>> for SamplerSpec {
+    fn from(part: StudyPart<dyn SamplerFamily>) -> Self {
         Self(part)
     }
 }
@@ -38,9 +38,9 @@ impl Default for SamplerSpec {
 /// A sampler of another crate stays a description until [`StudySpec::made`](crate::StudySpec::made).
 impl<'de> Deserialize<'de> for SamplerSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let named = Named::deserialize(deserializer)?;
+        let named = NamedSettings::deserialize(deserializer)?;
         let ours = samplers().part(&named, &Map::new());
-        Ok(Self(ours.unwrap_or_else(|_| Part::without_implementation(named))))
+        Ok(Self(ours.unwrap_or_else(|_| StudyPart::without_implementation(named))))
     }
 }
 
@@ -59,7 +59,7 @@ impl SamplerSpec {
     }
 
     /// The part that the sampler is, to be made by a catalogue.
-    pub(crate) fn part_mut(&mut self) -> &mut Part<dyn SamplerFamily> {
+    pub(crate) fn part_mut(&mut self) -> &mut StudyPart<dyn SamplerFamily> {
         &mut self.0
     }
 
@@ -69,8 +69,8 @@ impl SamplerSpec {
     }
 
     /// The name and the settings.
-    pub fn named(&self) -> &Named {
-        self.0.named()
+    pub fn named_settings(&self) -> &NamedSettings {
+        self.0.named_settings()
     }
 
     /// The settings.
@@ -80,7 +80,7 @@ impl SamplerSpec {
 
     /// The family, where a catalogue has made it.
     fn family(&self) -> Option<&dyn SamplerFamily> {
-        self.0.made().map(|family| &**family)
+        self.0.implementation().map(|family| &**family)
     }
 
     /// Whether it learns from forecasts of trials that were not trained to their end.

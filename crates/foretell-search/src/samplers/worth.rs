@@ -13,7 +13,7 @@ pub struct Worth {
 
 impl Worth {
     /// A score that was measured at the end of the training.
-    pub fn measured(score: f64) -> Self {
+    pub fn from_measurement(score: f64) -> Self {
         Self { score, sd: 0.0, measured: true }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::schedulers::brackets::{BracketError, last_levels};
 use crate::schedulers::rank::TrialRanks;
-use crate::schedulers::{End, Job, Next, RankedTrial, Scheduler};
+use crate::schedulers::{JobEnd, NextAction, RankedTrial, Scheduler, TrainingJob};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Asynchronous successive halving of `trials` trials.
@@ -92,14 +92,14 @@ impl Asha {
         below.filter_map(|rung| Some((rung, self.rungs[rung].promotable(self.eta)?))).next()
     }
 
-    fn run_job(&mut self, trial: u64, rung: usize) -> Next {
+    fn run_job(&mut self, trial: u64, rung: usize) -> NextAction {
         self.running.insert(trial, rung);
-        Next::Run(Job { trial, until: self.levels[rung] })
+        NextAction::Run(TrainingJob { trial, until: self.levels[rung] })
     }
 }
 
 impl Scheduler for Asha {
-    fn next(&mut self) -> Next {
+    fn next(&mut self) -> NextAction {
         if let Some((rung, best)) = self.promotable() {
             self.rungs[rung].waiting.remove(&best);
             return self.run_job(best.trial, rung + 1);
@@ -108,10 +108,10 @@ impl Scheduler for Asha {
             self.started += 1;
             return self.run_job(self.started - 1, if self.pauses { 0 } else { self.levels.len() - 1 });
         }
-        if self.running.is_empty() { Next::Done } else { Next::Wait }
+        if self.running.is_empty() { NextAction::Done } else { NextAction::Wait }
     }
 
-    fn ended(&mut self, trial: u64, end: End) {
+    fn end_job(&mut self, trial: u64, end: JobEnd) {
         if let Some(rung) = self.running.remove(&trial) {
             self.rungs[rung].push(RankedTrial { trial, score: end.score });
         }
@@ -171,7 +171,7 @@ mod tests {
         }
         for trial in 0..3 {
             assert_eq!(asha.reference(3), None);
-            asha.ended(trial, End { score: trial as f64, stopped: false });
+            asha.end_job(trial, JobEnd { score: trial as f64, stopped: false });
         }
         assert_eq!(asha.reference(3), Some(2.0));
     }

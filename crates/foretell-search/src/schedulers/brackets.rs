@@ -7,7 +7,7 @@ use std::fmt;
 use thiserror::Error;
 
 /// The largest resource that a plan is made for: its totals then fit 64 bits with room to spare.
-const MAX_PLANNED_RESOURCE: u64 = crate::limits::COUNT;
+const MAX_PLANNED_RESOURCE: u64 = crate::limits::MAX_COUNT;
 
 /// The reason why a plan is impossible.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub struct Bracket {
 
 /// The totals of some brackets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Totals {
+pub struct BracketTotals {
     /// Configurations sampled.
     pub configurations: u64,
     /// Configurations trained up to the largest resource.
@@ -70,7 +70,7 @@ pub struct Totals {
 
 /// The brackets of one Hyperband run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct HyperbandPlan {
     /// R, the most resource that a configuration gets, in units.
     pub max_resource: u64,
     /// η: one in so many configurations continues.
@@ -111,7 +111,7 @@ pub struct Plan {
 /// # Ok::<(), foretell_search::BracketError>(())
 /// ```
 #[doc(alias = "hyperband")]
-pub fn plan(max_resource: u64, eta: u64) -> Result<Plan, BracketError> {
+pub fn plan(max_resource: u64, eta: u64) -> Result<HyperbandPlan, BracketError> {
     let levels = levels(max_resource, eta)?;
     let s_max = levels.len() - 1;
     let bracket = |s: usize| {
@@ -119,7 +119,7 @@ pub fn plan(max_resource: u64, eta: u64) -> Result<Plan, BracketError> {
         halving_bracket(wanted.div_ceil(s as u64 + 1), eta, &levels[s_max - s..])
     };
     let brackets = (0..=s_max).rev().map(bracket).collect();
-    Ok(Plan { max_resource, eta, brackets })
+    Ok(HyperbandPlan { max_resource, eta, brackets })
 }
 
 /// The resource levels that all brackets share, and ASHA's rungs: max(1, round(R/η^k)) for k = s_max … 0, strictly
@@ -216,8 +216,8 @@ fn divide_to_nearest(numerator: u64, denominator: u64) -> u64 {
 
 impl Bracket {
     /// The totals of the bracket.
-    pub fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
+    pub fn totals(&self) -> BracketTotals {
+        let mut totals = BracketTotals::default();
         let mut before = 0;
         for rung in &self.rungs {
             totals.scratch += rung.configurations * rung.resource;
@@ -230,10 +230,10 @@ impl Bracket {
     }
 }
 
-impl Plan {
+impl HyperbandPlan {
     /// The totals of all brackets together.
-    pub fn totals(&self) -> Totals {
-        self.brackets.iter().map(Bracket::totals).fold(Totals::default(), |sum, next| Totals {
+    pub fn totals(&self) -> BracketTotals {
+        self.brackets.iter().map(Bracket::totals).fold(BracketTotals::default(), |sum, next| BracketTotals {
             configurations: sum.configurations + next.configurations,
             full: sum.full + next.full,
             scratch: sum.scratch + next.scratch,
@@ -269,7 +269,7 @@ impl Plan {
 }
 
 /// An aligned table, one line per bracket and one column per resource level, and a line of totals.
-impl fmt::Display for Plan {
+impl fmt::Display for HyperbandPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.rows();
         let name = if self.brackets.len() > 1 { "Hyperband" } else { "Successive halving" };
@@ -280,7 +280,7 @@ impl fmt::Display for Plan {
                 row.iter().enumerate().map(|(i, cell)| format!("{cell:>w$}", w = width(i))).collect();
             writeln!(f, "{}", cells.join("  "))?;
         }
-        let Totals { configurations, full, scratch, resume } = self.totals();
+        let BracketTotals { configurations, full, scratch, resume } = self.totals();
         write!(
             f,
             "{configurations} configurations, {full} to the full {}; {scratch} units from scratch ({:.2} R), {resume} with resume ({:.2} R)",
@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     /// The rungs of each bracket as `n@r n@r`.
-    fn written(plan: &Plan) -> Vec<String> {
+    fn written(plan: &HyperbandPlan) -> Vec<String> {
         let rung = |rung: &Rung| format!("{}@{}", rung.configurations, rung.resource);
         plan.brackets
             .iter()
@@ -310,7 +310,7 @@ mod tests {
         let expected =
             ["81@1 27@3 9@9 3@27 1@81", "34@3 11@9 3@27 1@81", "15@9 5@27 1@81", "8@27 2@81", "5@81"];
         assert_eq!(written(&plan), expected);
-        let totals = Totals { configurations: 143, full: 10, scratch: 1902, resume: 1581 };
+        let totals = BracketTotals { configurations: 143, full: 10, scratch: 1902, resume: 1581 };
         assert_eq!(plan.totals(), totals);
     }
 
@@ -427,7 +427,7 @@ mod tests {
             [(1, "1@81"), (2, "2@81"), (3, "3@27 1@81"), (100, "100@1 33@3 11@9 3@27 1@81")]
         {
             let bracket = successive_halving(configurations, 81, 3).unwrap();
-            let plan = Plan { max_resource: 81, eta: 3, brackets: vec![bracket] };
+            let plan = HyperbandPlan { max_resource: 81, eta: 3, brackets: vec![bracket] };
             assert_eq!(written(&plan), [expected]);
             let table = plan.to_string();
             let halving = table.starts_with("Successive halving, R = 81");

@@ -132,11 +132,11 @@ impl LevelResults {
 pub(crate) struct LevelData {
     enough: usize,
     refit: Option<f64>,
-    levels: BTreeMap<u64, Level>,
+    levels: BTreeMap<u64, LevelTrials>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Level {
+struct LevelTrials {
     reached: Vec<usize>,
     learned: usize,
 }
@@ -170,7 +170,7 @@ impl LevelData {
     }
 
     /// The trials to learn from at `level`, in the order they reached it; `None` while there are fewer than d.
-    pub(crate) fn learned(&self, level: u64) -> Option<&[usize]> {
+    pub(crate) fn training_set(&self, level: u64) -> Option<&[usize]> {
         self.levels.get(&level).filter(|level| level.learned > 0).map(|level| &level.reached[..level.learned])
     }
 
@@ -218,9 +218,9 @@ mod tests {
             frozen.push(9, trial);
             growing.push(9, trial);
             let expected = if trial < 2 { None } else { Some(3) };
-            assert_eq!(frozen.learned(9).map(<[usize]>::len), expected, "trial {trial}");
+            assert_eq!(frozen.training_set(9).map(<[usize]>::len), expected, "trial {trial}");
         }
-        assert_eq!(growing.learned(9), Some(&[0, 1, 2, 3, 4, 5][..]));
+        assert_eq!(growing.training_set(9), Some(&[0, 1, 2, 3, 4, 5][..]));
         assert_eq!(frozen.into_reached()[0].1.len(), 7);
     }
 }

@@ -1,14 +1,14 @@
 //! Full training: every trial to the largest resource, one after another.
 
 use crate::schedulers::rank::TrialRanks;
-use crate::schedulers::{End, Job, Next, Scheduler};
+use crate::schedulers::{JobEnd, NextAction, Scheduler, TrainingJob};
 
 /// Trains each trial to the largest resource, in order. A running trial must beat the n-th best completed one; forecasts of
 /// stopped trials do not count.
 ///
 /// Source: Baker et al. 2017, §4. O(log n + n-th best) per trial.
 #[derive(Clone, Debug)]
-pub struct Full {
+pub struct FullTraining {
     trials: u64,
     max_resource: u64,
     nth_best: usize,
@@ -17,23 +17,23 @@ pub struct Full {
     leaders: Vec<f64>,
 }
 
-impl Full {
+impl FullTraining {
     /// `trials` trials up to `max_resource` each, compared with the `nth_best` (from 1) of those that finished.
     pub fn new(trials: u64, max_resource: u64, nth_best: usize) -> Self {
         Self { trials, max_resource, nth_best: nth_best.max(1), started: 0, leaders: Vec::new() }
     }
 }
 
-impl Scheduler for Full {
-    fn next(&mut self) -> Next {
+impl Scheduler for FullTraining {
+    fn next(&mut self) -> NextAction {
         if self.started == self.trials {
-            return Next::Done;
+            return NextAction::Done;
         }
         self.started += 1;
-        Next::Run(Job { trial: self.started - 1, until: self.max_resource })
+        NextAction::Run(TrainingJob { trial: self.started - 1, until: self.max_resource })
     }
 
-    fn ended(&mut self, _trial: u64, end: End) {
+    fn end_job(&mut self, _trial: u64, end: JobEnd) {
         if !end.stopped {
             let place = self.leaders.partition_point(|leader| leader.total_cmp(&end.score).is_ge());
             self.leaders.insert(place, end.score);
@@ -68,19 +68,19 @@ mod tests {
 
     #[test]
     fn only_what_was_trained_to_its_end_is_to_be_beaten() {
-        let mut full = Full::new(9, 5, 2);
-        assert_eq!(full.next(), Next::Run(Job { trial: 0, until: 5 }));
+        let mut full = FullTraining::new(9, 5, 2);
+        assert_eq!(full.next(), NextAction::Run(TrainingJob { trial: 0, until: 5 }));
         for (score, stopped, reference) in
             [(0.5, false, None), (0.9, true, None), (0.7, false, Some(0.5)), (0.8, false, Some(0.7))]
         {
-            full.ended(0, End { score, stopped });
+            full.end_job(0, JobEnd { score, stopped });
             assert_eq!(full.reference(1), reference, "after {score}");
         }
     }
 
     #[test]
     fn every_trial_is_trained_once_to_its_end() {
-        let jobs = crate::schedulers::tests::drive(&mut Full::new(4, 7, 1), |_, _| 0.0);
-        assert_eq!(jobs, [0, 1, 2, 3].map(|trial| Job { trial, until: 7 }));
+        let jobs = crate::schedulers::tests::drive(&mut FullTraining::new(4, 7, 1), |_, _| 0.0);
+        assert_eq!(jobs, [0, 1, 2, 3].map(|trial| TrainingJob { trial, until: 7 }));
     }
 }

@@ -1,10 +1,10 @@
 //! Hyperband: brackets of successive halving from eager to patient, run after run.
 
-use crate::schedulers::brackets::Plan;
+use crate::schedulers::brackets::HyperbandPlan;
 use crate::schedulers::f_hyperband::{Kappa, LevelResults, Reference};
 use crate::schedulers::rank::TrialRanks;
 use crate::schedulers::successive_halving::SuccessiveHalving;
-use crate::schedulers::{End, Next, Scheduler};
+use crate::schedulers::{JobEnd, NextAction, Scheduler};
 use std::collections::BTreeMap;
 
 /// Hyperband, run `runs` times. Trials are numbered consecutively through brackets and runs.
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 /// Source: Li et al. 2018, algorithm 1; Baker et al. 2017, algorithm 2, for `rung`; `level` is ours.
 #[derive(Clone, Debug)]
 pub struct Hyperband {
-    plan: Plan,
+    plan: HyperbandPlan,
     runs: u64,
     kappa: Kappa,
     reference: Reference,
@@ -37,7 +37,7 @@ pub struct Hyperband {
 
 impl Hyperband {
     /// `runs` Hyperband runs of `plan`; the reference `level` waits for `burn_in` results at a level, 20 at most.
-    pub fn new(plan: Plan, runs: u64, kappa: Kappa, reference: Reference, burn_in: usize) -> Self {
+    pub fn new(plan: HyperbandPlan, runs: u64, kappa: Kappa, reference: Reference, burn_in: usize) -> Self {
         Self {
             plan,
             runs,
@@ -80,28 +80,28 @@ impl Hyperband {
 }
 
 impl Scheduler for Hyperband {
-    fn next(&mut self) -> Next {
+    fn next(&mut self) -> NextAction {
         self.close_done();
         loop {
             for (place, bracket) in self.open.iter_mut().enumerate() {
-                if let Next::Run(job) = bracket.next() {
+                if let NextAction::Run(job) = bracket.next() {
                     self.places.insert(job.trial, self.first_open + place as u64);
-                    return Next::Run(job);
+                    return NextAction::Run(job);
                 }
             }
             if !self.open_next() {
-                return if self.open.is_empty() { Next::Done } else { Next::Wait };
+                return if self.open.is_empty() { NextAction::Done } else { NextAction::Wait };
             }
         }
     }
 
-    fn ended(&mut self, trial: u64, end: End) {
+    fn end_job(&mut self, trial: u64, end: JobEnd) {
         let Some(place) = self.places.remove(&trial) else { return };
         let bracket = &mut self.open[(place - self.first_open) as usize];
         if let Some(rung) = bracket.rung().filter(|_| end.score.is_finite()) {
             self.results.push(rung.resource, end.score);
         }
-        bracket.ended(trial, end);
+        bracket.end_job(trial, end);
         self.close_done();
     }
 
@@ -154,13 +154,14 @@ mod tests {
         let mut jobs = 0;
         loop {
             match hyperband.next() {
-                Next::Run(job) => running.push(job),
-                Next::Wait => {
+                NextAction::Run(job) => running.push(job),
+                NextAction::Wait => {
                     let job = running.remove(0);
-                    hyperband.ended(job.trial, End { score: score(job.trial, job.until), stopped: false });
+                    hyperband
+                        .end_job(job.trial, JobEnd { score: score(job.trial, job.until), stopped: false });
                     jobs += 1;
                 }
-                Next::Done => break,
+                NextAction::Done => break,
             }
         }
         let wanted: u64 = plan.brackets.iter().flat_map(|b| &b.rungs).map(|r| r.configurations).sum();
@@ -172,9 +173,9 @@ mod tests {
         let plan = plan(9, 3).unwrap();
         let mut hyperband = Hyperband::new(plan, 9, Kappa::default(), Reference::Level, 20);
         let mut seen = false;
-        while let Next::Run(job) = hyperband.next() {
+        while let NextAction::Run(job) = hyperband.next() {
             seen |= hyperband.reference(job.trial).is_some();
-            hyperband.ended(job.trial, End { score: score(job.trial, job.until), stopped: false });
+            hyperband.end_job(job.trial, JobEnd { score: score(job.trial, job.until), stopped: false });
         }
         assert!(seen);
     }

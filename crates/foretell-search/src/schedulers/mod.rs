@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 
 /// Train one trial up to a resource level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct TrainingJob {
     /// The trial's number; a number not seen before is a new trial.
     pub trial: u64,
     /// The resource that it is to have had at the end, in whole units.
@@ -26,9 +26,9 @@ pub struct Job {
 
 /// The next action of an idle worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextAction {
     /// This.
-    Run(Job),
+    Run(TrainingJob),
     /// Nothing until another job has ended.
     Wait,
     /// Nothing any more.
@@ -37,7 +37,7 @@ pub enum Next {
 
 /// The end of a job. A trial that failed or diverged has the score −∞, and is never promoted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct End {
+pub struct JobEnd {
     /// The score reached (larger is better), or the forecast of a job that was stopped.
     pub score: f64,
     /// Whether a stopper stopped it.
@@ -47,10 +47,10 @@ pub struct End {
 /// Assigns resources to trials. A scheduler knows nothing about curves, clocks and workers, and returns the same jobs for the same results.
 pub trait Scheduler: Send + Sync {
     /// The next action of an idle worker.
-    fn next(&mut self) -> Next;
+    fn next(&mut self) -> NextAction;
 
     /// The running job of `trial` ended.
-    fn ended(&mut self, trial: u64, end: End);
+    fn end_job(&mut self, trial: u64, end: JobEnd);
 
     /// The scores by which trials that were trained to a rung are compared from now on.
     fn rank(&mut self, ranks: &TrialRanks);
@@ -118,11 +118,11 @@ pub(crate) mod tests {
     use super::*;
 
     /// Runs `scheduler` with one worker, every job to its end; the score of a trial is `score(trial, until)`.
-    pub(crate) fn drive(scheduler: &mut dyn Scheduler, score: impl Fn(u64, u64) -> f64) -> Vec<Job> {
+    pub(crate) fn drive(scheduler: &mut dyn Scheduler, score: impl Fn(u64, u64) -> f64) -> Vec<TrainingJob> {
         let mut jobs = Vec::new();
-        while let Next::Run(job) = scheduler.next() {
+        while let NextAction::Run(job) = scheduler.next() {
             jobs.push(job);
-            scheduler.ended(job.trial, End { score: score(job.trial, job.until), stopped: false });
+            scheduler.end_job(job.trial, JobEnd { score: score(job.trial, job.until), stopped: false });
         }
         jobs
     }

@@ -7,11 +7,11 @@ use crate::schedulers::brackets::{
     Bracket, BracketError, Rung, last_levels, levels, plan, successive_halving,
 };
 use crate::schedulers::f_hyperband::{Kappa, KappaError, Reference};
-use crate::schedulers::full::Full;
+use crate::schedulers::full::FullTraining;
 use crate::schedulers::hyperband::Hyperband;
 use crate::schedulers::rank::Rank;
 use crate::schedulers::successive_halving::SuccessiveHalving;
-use crate::stopping::policy::Policy;
+use crate::stopping::policy::StopPolicy;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -156,7 +156,7 @@ impl Schedule {
         self.validate(trials, max_resource)?;
         let halving = |bracket| Box::new(SuccessiveHalving::new(bracket, 0, Kappa::default()));
         Ok(match *self {
-            Self::Full => Box::new(Full::new(trials, max_resource, nth_best)),
+            Self::Full => Box::new(FullTraining::new(trials, max_resource, nth_best)),
             Self::IEpoch { epochs, keep } => {
                 let rungs = [(trials, epochs), (keep.min(trials), max_resource)];
                 let rung = |(configurations, resource)| Rung { configurations, resource };
@@ -192,7 +192,7 @@ impl Schedule {
     }
 
     /// Whether trials can be compared by `rank` where `policy` stops them: forecasts of the end need rungs, and no other forecasts at them.
-    pub(crate) fn compares_by(&self, rank: Rank, policy: &Policy) -> bool {
+    pub(crate) fn compares_by(&self, rank: Rank, policy: &StopPolicy) -> bool {
         let needs = policy.needs(1);
         rank == Rank::Value || if self.is_full() { needs.ranks } else { needs.nothing }
     }

@@ -3,7 +3,7 @@
 use crate::schedulers::brackets::{Bracket, Rung};
 use crate::schedulers::f_hyperband::Kappa;
 use crate::schedulers::rank::TrialRanks;
-use crate::schedulers::{End, Job, Next, RankedTrial, Scheduler};
+use crate::schedulers::{JobEnd, NextAction, RankedTrial, Scheduler, TrainingJob};
 use std::collections::VecDeque;
 
 /// One bracket: the best of each rung continue to the next. Ties go to the lower trial number, and failed trials never continue.
@@ -55,15 +55,15 @@ impl SuccessiveHalving {
 }
 
 impl Scheduler for SuccessiveHalving {
-    fn next(&mut self) -> Next {
-        let Some(rung) = self.rung() else { return Next::Done };
+    fn next(&mut self) -> NextAction {
+        let Some(rung) = self.rung() else { return NextAction::Done };
         match self.waiting.pop_front() {
-            Some(trial) => Next::Run(Job { trial, until: rung.resource }),
-            None => Next::Wait,
+            Some(trial) => NextAction::Run(TrainingJob { trial, until: rung.resource }),
+            None => NextAction::Wait,
         }
     }
 
-    fn ended(&mut self, trial: u64, end: End) {
+    fn end_job(&mut self, trial: u64, end: JobEnd) {
         let result = RankedTrial { trial, score: end.score };
         self.results.insert(self.results.partition_point(|other| *other < result), result);
         if self.rung().is_some() && self.results.len() == self.in_rung {
@@ -113,14 +113,18 @@ mod tests {
     #[test]
     fn a_rung_waits_for_its_last_job() {
         let mut halving = halving();
-        let jobs: Vec<Next> = (0..9).map(|_| halving.next()).collect();
-        assert!(jobs.iter().all(|next| matches!(next, Next::Run(_))));
+        let jobs: Vec<NextAction> = (0..9).map(|_| halving.next()).collect();
+        assert!(jobs.iter().all(|next| matches!(next, NextAction::Run(_))));
         for trial in 100..108 {
-            assert_eq!(halving.next(), Next::Wait);
-            halving.ended(trial, End { score: 0.0, stopped: false });
+            assert_eq!(halving.next(), NextAction::Wait);
+            halving.end_job(trial, JobEnd { score: 0.0, stopped: false });
         }
-        halving.ended(108, End { score: 0.0, stopped: true });
-        assert_eq!(halving.next(), Next::Run(Job { trial: 100, until: 3 }), "ties go to the lower number");
+        halving.end_job(108, JobEnd { score: 0.0, stopped: true });
+        assert_eq!(
+            halving.next(),
+            NextAction::Run(TrainingJob { trial: 100, until: 3 }),
+            "ties go to the lower number"
+        );
     }
 
     #[test]
@@ -137,7 +141,7 @@ mod tests {
         let mut halving = halving();
         for (trial, score) in [(100, 0.3), (101, 0.9), (102, 0.5)] {
             assert_eq!(halving.reference(0), None, "fewer than n_next = 3 results");
-            halving.ended(trial, End { score, stopped: false });
+            halving.end_job(trial, JobEnd { score, stopped: false });
         }
         assert_eq!(halving.reference(0), Some(0.3));
     }

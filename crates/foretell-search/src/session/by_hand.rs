@@ -1,8 +1,8 @@
 //! The orders of a person, and trainings that continue without having been handed out by this session.
 
-use super::{Answer, Session, Start};
+use super::{Session, TrainingAnswer, TrainingStart};
 use crate::store::{Store, StoreError};
-use crate::study::{Order, StudyError, TrialState, WorkerTurn};
+use crate::study::{ManualOrder, StudyError, TrialState, WorkerTurn};
 use foretell::Configuration;
 
 impl<S: Store> Session<S> {
@@ -10,7 +10,7 @@ impl<S: Store> Session<S> {
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored; order the same again.
-    pub fn by_hand(&mut self, trial: u64, order: Order) -> Result<Option<Answer>, StoreError> {
+    pub fn by_hand(&mut self, trial: u64, order: ManualOrder) -> Result<Option<TrainingAnswer>, StoreError> {
         self.news.clear();
         if !self.with_study(|study, append| study.by_hand(trial, order, append))? {
             return Ok(None);
@@ -20,7 +20,7 @@ impl<S: Store> Session<S> {
         if let Some(waiting) = self.held.remove(&trial) {
             self.take_held_events(trial, waiting, &mut Vec::new())?;
         }
-        Ok(Some(self.decided(trial, decision)))
+        Ok(Some(self.answer_for_decision(trial, decision)))
     }
 
     /// Enqueues `configuration`, which may name only some parameters: the next new trial has it, and the sampler chooses the rest. Where
@@ -46,7 +46,7 @@ impl<S: Store> Session<S> {
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored; try again.
-    pub fn take_up(&mut self, trial: u64) -> Result<Option<Start>, StoreError> {
+    pub fn take_up(&mut self, trial: u64) -> Result<Option<TrainingStart>, StoreError> {
         self.news.clear();
         while self.study.trial(trial).is_some_and(|trial| trial.state == TrialState::Interrupted) {
             match self.with_study(|study, append| study.start_next(|other| other != trial, append))? {

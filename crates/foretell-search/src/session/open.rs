@@ -2,9 +2,9 @@
 
 use super::Session;
 use crate::length_watch::LengthWatch;
-use crate::record::{Input, Record};
-use crate::store::{Memory, Store, StoreError};
-use crate::study::{Parts, RestoreError, Settings, Study, StudyError, StudySpec};
+use crate::record::{Record, StudyInput};
+use crate::store::{MemoryStore, Store, StoreError};
+use crate::study::{RestoreError, Study, StudyError, StudyParts, StudySettings, StudySpec};
 use foretell::{Direction, Run};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use thiserror::Error;
@@ -41,7 +41,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Study`] if `spec` is not valid.
     pub fn new(spec: StudySpec) -> Result<Self, SessionError> {
-        Self::open(spec, Parts::default(), Memory::default())
+        Self::open(spec, StudyParts::default(), MemoryStore::default())
     }
 }
 
@@ -52,7 +52,7 @@ impl<S: Store> Session<S> {
     ///
     /// # Errors
     /// [`SessionError`].
-    pub fn open(spec: StudySpec, parts: Parts, mut store: S) -> Result<Self, SessionError> {
+    pub fn open(spec: StudySpec, parts: StudyParts, mut store: S) -> Result<Self, SessionError> {
         let header = store.read_from(0)?.next().transpose()?;
         let (spec_settings, wanted) = (spec.settings(), spec.queue.clone());
         let study = match header {
@@ -89,8 +89,9 @@ impl<S: Store> Session<S> {
         for trial in 0..session.study.trials().len() as u64 {
             if session.study.trial(trial).is_some_and(|trial| trial.is_open() && trial.is_unknown()) {
                 let failure = Some("its configuration is lost: the log was repaired".to_owned());
-                session
-                    .with_study(|study, append| study.step_into(&Input::Ended { trial, failure }, append))?;
+                session.with_study(|study, append| {
+                    study.step_into(&StudyInput::Ended { trial, failure }, append)
+                })?;
             }
         }
         for configuration in session.study.queue().missing(wanted) {
@@ -105,7 +106,7 @@ impl<S: Store> Session<S> {
     ///
     /// # Errors
     /// [`StoreError`] if the change could not be stored.
-    pub fn change(&mut self, settings: Settings) -> Result<(), StoreError> {
+    pub fn change(&mut self, settings: StudySettings) -> Result<(), StoreError> {
         self.news.clear();
         if settings == *self.study.settings() {
             return Ok(());
@@ -128,7 +129,7 @@ impl<S: Store> Session<S> {
     }
 }
 
-fn restore(spec: StudySpec, parts: Parts, store: &impl Store) -> Result<Study, SessionError> {
+fn restore(spec: StudySpec, parts: StudyParts, store: &impl Store) -> Result<Study, SessionError> {
     // the caller's parts can be used once, so the trials are counted first; otherwise the log is read twice only if it has more
     // trials than asked for
     if !parts.is_empty() {
@@ -138,7 +139,7 @@ fn restore(spec: StudySpec, parts: Parts, store: &impl Store) -> Result<Study, S
     match Study::restore(spec.clone(), parts, store.read_from(0)?) {
         Err(RestoreError::Study(StudyError::MoreTrials { .. })) => {
             let spec = spec.covering(trials_started(store)?);
-            Ok(Study::restore(spec, Parts::default(), store.read_from(0)?)?)
+            Ok(Study::restore(spec, StudyParts::default(), store.read_from(0)?)?)
         }
         restored => Ok(restored?),
     }
@@ -152,7 +153,7 @@ fn trials_started(store: &impl Store) -> Result<u64, StoreError> {
 /// The smallest and the largest finite value of `runs`.
 fn range(runs: &[Run], direction: Direction) -> Option<(f64, f64)> {
     let scores = runs.iter().flat_map(|run| run.curve.scores());
-    let values = scores.map(|&score| direction.value(score)).filter(|value| value.is_finite());
+    let values = scores.map(|&score| direction.to_value(score)).filter(|value| value.is_finite());
     values.fold(None, |range, value| match range {
         None => Some((value, value)),
         Some((low, high)) => Some((value.min(low), value.max(high))),

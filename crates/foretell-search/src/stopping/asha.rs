@@ -1,6 +1,6 @@
 //! ASHA that stops instead of pausing.
 
-use super::{NamedRule, Needs, Ruling, StopRule, Watched};
+use super::{NamedRule, RuleNeeds, Ruling, StopRule, WatchedTrial};
 use crate::defaults::DEFAULT_ETA;
 use crate::part::PartError;
 use crate::schedulers::brackets::{last_levels, levels};
@@ -32,18 +32,18 @@ impl Default for AshaRule {
 impl NamedRule for AshaRule {
     const NAME: &'static str = "asha";
     const ABOUT: &'static str = "ASHA without pauses: keep the best 1/η at the rungs R/η² and R/η.";
-    const SETTINGS: &'static [(&'static str, &'static str)] =
+    const SETTING_DOCS: &'static [(&'static str, &'static str)] =
         &[("eta", "η: one in so many trials continues at each rung.")];
 }
 
 impl StopRule for AshaRule {
-    fn needs(&self, max_resource: u64) -> Needs {
+    fn needs(&self, max_resource: u64) -> RuleNeeds {
         let mut rungs = last_levels(max_resource, self.eta, Some(RUNG_COUNT)).unwrap_or_default();
         rungs.pop();
-        Needs { rungs, ranks: true, ..Needs::default() }
+        RuleNeeds { rungs, ranks: true, ..RuleNeeds::default() }
     }
 
-    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+    fn rule(&self, trial: &mut dyn WatchedTrial) -> Ruling {
         match trial.place_at_rung() {
             // of fewer than η trials none would be among the best ⌊n/η⌋, so the best always continues
             Some(place) if place.better >= (place.all / self.eta as usize).max(1) => {

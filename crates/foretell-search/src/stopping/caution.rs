@@ -20,7 +20,7 @@ pub enum Caution {
 
 /// When trials are stopped, and which results forecasts learn from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stopping {
+pub struct StoppingDefaults {
     /// Trials that are trained to their end before any is stopped.
     pub burn_in: u64,
     /// The predictor's name.
@@ -32,7 +32,7 @@ pub struct Stopping {
 }
 
 /// The facts of a caution, all in one place.
-struct Facts {
+struct CautionFacts {
     caution: Caution,
     name: &'static str,
     /// θ: see [`Caution::bar`].
@@ -44,23 +44,35 @@ struct Facts {
 }
 
 /// From the most careful on. θ was chosen by simulated searches in `docs/research/chain.md`.
-const CAUTION_FACTS: [Facts; 3] = [
-    Facts { caution: Caution::Safe, name: "safe", theta: 0.0125, promise: 0.97, stop_probability: 0.999 },
-    Facts {
+const CAUTION_FACTS: [CautionFacts; 3] = [
+    CautionFacts {
+        caution: Caution::Safe,
+        name: "safe",
+        theta: 0.0125,
+        promise: 0.97,
+        stop_probability: 0.999,
+    },
+    CautionFacts {
         caution: Caution::Balanced,
         name: "balanced",
         theta: 0.025,
         promise: 0.93,
         stop_probability: 0.99,
     },
-    Facts { caution: Caution::Fast, name: "fast", theta: 0.057, promise: 0.85, stop_probability: 0.95 },
+    CautionFacts {
+        caution: Caution::Fast,
+        name: "fast",
+        theta: 0.057,
+        promise: 0.85,
+        stop_probability: 0.95,
+    },
 ];
 
 impl Caution {
     /// All, from the most careful on.
     pub const ALL: [Self; 3] = [CAUTION_FACTS[0].caution, CAUTION_FACTS[1].caution, CAUTION_FACTS[2].caution];
 
-    fn facts(self) -> &'static Facts {
+    fn facts(self) -> &'static CautionFacts {
         &CAUTION_FACTS[self as usize]
     }
 
@@ -88,9 +100,9 @@ impl Caution {
     /// let usual = Caution::default().stopping();
     /// assert_eq!((usual.burn_in, usual.predictor.as_str(), usual.criterion.stop_probability), (3, "mean-gain", 0.99));
     /// ```
-    pub fn stopping(self) -> Stopping {
+    pub fn stopping(self) -> StoppingDefaults {
         let stop_probability = self.facts().stop_probability;
-        Stopping {
+        StoppingDefaults {
             burn_in: 3,
             predictor: "mean-gain".to_owned(),
             refit: Some(1.05),
@@ -99,7 +111,7 @@ impl Caution {
     }
 }
 
-impl Stopping {
+impl StoppingDefaults {
     /// The paper's: ν-SVR with an RBF kernel, learned once from 100 trials; a single check stops at Δ = 0.95.
     ///
     /// Source: Baker et al. 2017, §4.

@@ -2,7 +2,7 @@
 
 use super::caution::Caution;
 use super::earlier::{EarlierStudy, study_of};
-use super::{Fate, Learner, NamedRule, Needs, Ruling, StopRule, StudyPlan, Watched};
+use super::{NamedRule, RuleLearner, RuleNeeds, Ruling, StopRule, StudyPlan, TrialOutcome, WatchedTrial};
 use crate::stopping::decision::{Reason, RecordedForecast};
 use foretell::{Direction, LessonVerdict, Run, RunScore, Scale, TrialContest, TrialProspect};
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub struct ChainRule {
 impl NamedRule for ChainRule {
     const NAME: &'static str = "chain";
     const ABOUT: &'static str = "Stop trials with hardly a chance to end as the best.";
-    const SETTINGS: &'static [(&'static str, &'static str)] =
+    const SETTING_DOCS: &'static [(&'static str, &'static str)] =
         &[("caution", "How small the chance of a trial has to be.")];
 }
 
@@ -49,13 +49,13 @@ impl ChainRule {
 }
 
 impl StopRule for ChainRule {
-    fn needs(&self, _max_resource: u64) -> Needs {
-        Needs { curves: true, metric_alone: true, ..Needs::default() }
+    fn needs(&self, _max_resource: u64) -> RuleNeeds {
+        RuleNeeds { curves: true, metric_alone: true, ..RuleNeeds::default() }
     }
 
-    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+    fn rule(&self, trial: &mut dyn WatchedTrial) -> Ruling {
         let (number, planned, incumbent) =
-            (trial.trial(), trial.planned().min(USUAL_TRIALS), trial.incumbent());
+            (trial.trial(), trial.planned_trials().min(USUAL_TRIALS), trial.incumbent());
         let learner = trial.learner().and_then(|learner| learner.downcast_mut::<ChainLearner>());
         let known = learner
             .and_then(|learner| Some((learner.prospect(number, planned)?, learner.at_level == Some(number))));
@@ -75,7 +75,7 @@ impl StopRule for ChainRule {
         }
     }
 
-    fn learner(&self, plan: &StudyPlan) -> Option<Box<dyn Learner>> {
+    fn learner(&self, plan: &StudyPlan) -> Option<Box<dyn RuleLearner>> {
         Some(Box::new(ChainLearner::new(plan)))
     }
 
@@ -100,7 +100,7 @@ struct ReportedRun {
     last: Option<(u64, f64)>,
     /// Values in a row, up to the last one, that were not finite.
     lost: u32,
-    fate: Option<Fate>,
+    fate: Option<TrialOutcome>,
 }
 
 impl ReportedRun {
@@ -155,7 +155,7 @@ impl ChainLearner {
 
     /// Whether `score` has no place on the scale.
     fn is_off_scale(&self, score: f64) -> bool {
-        self.scale == Scale::Log && self.direction.value(score) <= 0.0
+        self.scale == Scale::Log && self.direction.to_value(score) <= 0.0
     }
 
     fn scale_scores(&self, scores: &[f64]) -> Vec<f64> {
@@ -179,21 +179,21 @@ impl ChainLearner {
             let reported = &self.trials[trial];
             let (scores, fate, is_lost) =
                 (self.scale_scores(&reported.scores), reported.fate, reported.lost >= DIVERGED_AFTER);
-            scores.into_iter().for_each(|score| self.contest.reach(trial, score));
+            scores.into_iter().for_each(|score| self.contest.record_level_score(trial, score));
             if is_lost {
-                self.contest.leave(trial);
+                self.contest.fail_trial(trial);
             }
             self.end_trial(trial, fate);
         }
     }
 
-    fn end_trial(&mut self, trial: usize, fate: Option<Fate>) {
+    fn end_trial(&mut self, trial: usize, fate: Option<TrialOutcome>) {
         let last = self.trials[trial].last.map(|(_, score)| self.scale.apply(score, self.direction));
         match (fate, last) {
             (None, _) => {}
-            (Some(Fate::Completed), Some(last)) => self.contest.complete(trial, last),
-            (Some(Fate::Stopped | Fate::Paused), _) => self.contest.stop(trial),
-            (Some(Fate::Failed | Fate::Completed), _) => self.contest.leave(trial),
+            (Some(TrialOutcome::Completed), Some(last)) => self.contest.complete_trial(trial, last),
+            (Some(TrialOutcome::Stopped | TrialOutcome::Paused), _) => self.contest.stop_trial(trial),
+            (Some(TrialOutcome::Failed | TrialOutcome::Completed), _) => self.contest.fail_trial(trial),
         }
     }
 
@@ -208,19 +208,19 @@ impl ChainLearner {
     /// What is to be expected of `trial`, in the unit of the metric.
     fn prospect(&mut self, trial: u64, planned: u64) -> Option<TrialProspect> {
         let (scale, direction) = (self.scale, self.direction);
-        let value = |score: f64| direction.value(scale.invert(score, direction));
-        Some(self.contest.prospect(trial as usize, planned)?.map(value))
+        let value = |score: f64| direction.to_value(scale.invert(score, direction));
+        Some(self.contest.trial_prospect(trial as usize, planned)?.map_scores(value))
     }
 }
 
-impl Learner for ChainLearner {
+impl RuleLearner for ChainLearner {
     fn earlier(&mut self, run: &Run) {
-        let curve = self.run_score.curve(&run.curve);
+        let curve = self.run_score.score_curve(&run.curve);
         // steps that count from 0 are one behind the epochs
         let shift = u64::from(curve.steps().first() == Some(&0.0));
         let mut lesson = ReportedRun::default();
         for (&step, &score) in curve.steps().iter().zip(curve.scores()) {
-            lesson.take(self.contest.levels(), step as u64 + shift, score);
+            lesson.take(self.contest.level_epochs(), step as u64 + shift, score);
         }
         if curve.diverged_at().is_some() || lesson.scores.is_empty() {
             return;
@@ -233,20 +233,20 @@ impl Learner for ChainLearner {
         }
     }
 
-    fn reported(&mut self, trial: u64, epochs: u64, score: Option<f64>) {
+    fn learn_report(&mut self, trial: u64, epochs: u64, score: Option<f64>) {
         let index = self.trial(trial);
         self.at_level = None;
         let Some(score) = score else {
             self.trials[index].lost += 1;
             // a single value that is not finite may be followed by others that are
             if self.trials[index].lost == DIVERGED_AFTER {
-                self.contest.leave(index);
+                self.contest.fail_trial(index);
             }
             return;
         };
         let known = self.trials[index].scores.len();
         self.trials[index].lost = 0;
-        if self.trials[index].take(self.contest.levels(), epochs, score) {
+        if self.trials[index].take(self.contest.level_epochs(), epochs, score) {
             self.at_level = Some(trial);
         }
         // a loss of 0 or less has no logarithm, so the contest begins again on the linear scale, with all reports so far
@@ -258,11 +258,11 @@ impl Learner for ChainLearner {
             self.begin_contest();
         } else {
             let new = self.scale_scores(&self.trials[index].scores[known..]);
-            new.into_iter().for_each(|score| self.contest.reach(index, score));
+            new.into_iter().for_each(|score| self.contest.record_level_score(index, score));
         }
     }
 
-    fn ended(&mut self, trial: u64, fate: Fate) {
+    fn learn_end(&mut self, trial: u64, fate: TrialOutcome) {
         let index = self.trial(trial);
         self.trials[index].fate = Some(fate);
         self.end_trial(index, Some(fate));
@@ -270,7 +270,7 @@ impl Learner for ChainLearner {
 
     fn lessons(&self) -> Vec<EarlierStudy> {
         let verdicts: BTreeMap<usize, (usize, LessonVerdict)> =
-            self.known.iter().copied().zip(self.contest.verdicts()).collect();
+            self.known.iter().copied().zip(self.contest.study_verdicts()).collect();
         let study = |(place, (name, runs)): (usize, &(String, Vec<ReportedRun>))| match verdicts.get(&place) {
             Some(&(trials, verdict)) => EarlierStudy::new(name, trials, Some(verdict)),
             None if !self.has_begun => EarlierStudy::new(name, runs.len(), Some(LessonVerdict::Untested)),

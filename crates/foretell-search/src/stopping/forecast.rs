@@ -1,6 +1,6 @@
 //! The rule of forecasts: stop a trial that will not win, with probability Δ.
 
-use super::{Foreseen, NamedRule, Needs, Ruling, StopRule, Watched};
+use super::{EndForecast, NamedRule, RuleNeeds, Ruling, StopRule, WatchedTrial};
 use crate::stopping::decision::Reason;
 use foretell::{Action, StopCriterion};
 use serde::{Deserialize, Serialize};
@@ -15,11 +15,11 @@ impl NamedRule for ForecastRule {
 }
 
 impl StopRule for ForecastRule {
-    fn needs(&self, _max_resource: u64) -> Needs {
-        Needs { burn_in: true, forecasts: true, incumbent: true, ..Needs::default() }
+    fn needs(&self, _max_resource: u64) -> RuleNeeds {
+        RuleNeeds { burn_in: true, forecasts: true, incumbent: true, ..RuleNeeds::default() }
     }
 
-    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+    fn rule(&self, trial: &mut dyn WatchedTrial) -> Ruling {
         match trial.foresee() {
             Ok(foreseen) => self.judge(trial, &foreseen),
             Err(why) => Ruling::go_on(Reason::NoForecast(why)),
@@ -29,7 +29,7 @@ impl StopRule for ForecastRule {
 
 impl ForecastRule {
     /// The ruling on a trial that is foreseen.
-    pub fn judge(&self, trial: &dyn Watched, foreseen: &Foreseen) -> Ruling {
+    pub fn judge(&self, trial: &dyn WatchedTrial, foreseen: &EndForecast) -> Ruling {
         let forecast = Some(foreseen.recorded);
         if !foreseen.incumbents.is_empty() {
             return self.rule_jointly(trial, foreseen);
@@ -40,15 +40,15 @@ impl ForecastRule {
         // the offset is in the metric's unit, the forecast on the history's scale
         let threshold = (foreseen.on_scale)(incumbent - trial.criterion().offset);
         let (number, checks) = trial.check();
-        let at_check = StopCriterion { offset: 0.0, ..trial.criterion().at_check(number, checks) };
+        let at_check = StopCriterion { offset: 0.0, ..trial.criterion().for_check(number, checks) };
         let verdict = at_check.decide(&foreseen.forecast, threshold);
-        let ruled = self.ruled(trial, verdict.action);
+        let ruled = self.to_ruling(trial, verdict.action);
         let probability = Some(verdict.probability).filter(|probability| probability.is_finite());
         Ruling { forecast, incumbent: Some(incumbent), probability, ..ruled }
     }
 
     /// The ruling that `action` is, once enough checks agree.
-    fn ruled(&self, trial: &dyn Watched, action: Action) -> Ruling {
+    fn to_ruling(&self, trial: &dyn WatchedTrial, action: Action) -> Ruling {
         let agreed = trial.votes() + 1 >= trial.criterion().agreeing_checks as u64;
         match action {
             Action::Continue => Ruling::go_on(Reason::MayWin),
@@ -58,10 +58,10 @@ impl ForecastRule {
     }
 
     /// The ruling where other objectives are forecast, too: P(dominated) = mean over what may have to be beaten, b, of P(end ≤ b − δ).
-    fn rule_jointly(&self, trial: &dyn Watched, foreseen: &Foreseen) -> Ruling {
+    fn rule_jointly(&self, trial: &dyn WatchedTrial, foreseen: &EndForecast) -> Ruling {
         let (number, checks) = trial.check();
         let criterion = trial.criterion();
-        let at_check = criterion.at_check(number, checks);
+        let at_check = criterion.for_check(number, checks);
         let below = |&incumbent: &f64| match incumbent.is_finite() {
             true => {
                 let threshold = (foreseen.on_scale)(incumbent - criterion.offset);
@@ -72,7 +72,7 @@ impl ForecastRule {
         let incumbents = &foreseen.incumbents;
         let probability = incumbents.iter().map(below).sum::<f64>() / incumbents.len() as f64;
         let stops = probability >= at_check.stop_probability;
-        let ruled = self.ruled(trial, if stops { Action::Stop } else { Action::Continue });
+        let ruled = self.to_ruling(trial, if stops { Action::Stop } else { Action::Continue });
         let finite = incumbents.iter().copied().filter(|incumbent| incumbent.is_finite());
         Ruling {
             forecast: Some(foreseen.recorded),

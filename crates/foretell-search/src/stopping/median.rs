@@ -1,6 +1,6 @@
 //! The median rule.
 
-use super::{NamedRule, Needs, Ruling, StopRule, Watched};
+use super::{NamedRule, RuleNeeds, Ruling, StopRule, WatchedTrial};
 use crate::stopping::decision::Reason;
 use serde::{Deserialize, Serialize};
 
@@ -16,11 +16,11 @@ impl NamedRule for MedianRule {
 }
 
 impl StopRule for MedianRule {
-    fn needs(&self, _max_resource: u64) -> Needs {
-        Needs { burn_in: true, means: true, metric_alone: true, ..Needs::default() }
+    fn needs(&self, _max_resource: u64) -> RuleNeeds {
+        RuleNeeds { burn_in: true, means: true, metric_alone: true, ..RuleNeeds::default() }
     }
 
-    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+    fn rule(&self, trial: &mut dyn WatchedTrial) -> Ruling {
         let scores = trial.scores();
         let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         match (trial.median_of_means(), scores.last()) {

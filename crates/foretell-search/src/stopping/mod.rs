@@ -25,11 +25,11 @@ pub use median::MedianRule;
 pub use none::NoStopping;
 pub use oracle::OracleRule;
 pub use patience::PatienceRule;
-pub use ruling::{Foreseen, Place, Ruling};
+pub use ruling::{EndForecast, Ruling, RungPlace};
 
 use crate::part::PartError;
 use crate::shelf::PartShelf;
-use crate::stopping::caution::Stopping;
+use crate::stopping::caution::StoppingDefaults;
 use foretell::{Direction, Run, RunScore, StopCriterion};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -52,14 +52,14 @@ pub(crate) fn rules() -> PartShelf<dyn StopRule> {
 
 /// Adds the rule `R` to the `shelf`.
 pub(crate) fn add_rule<R: NamedRule>(shelf: &mut PartShelf<dyn StopRule>) {
-    shelf.add((R::NAME, R::ABOUT), R::SETTINGS, made::<R>);
+    shelf.add((R::NAME, R::ABOUT), R::SETTING_DOCS, made::<R>);
 }
 
 /// The rule `R` with the settings that are `given`, and all its settings.
 fn made<R: NamedRule>(given: &Value) -> Result<(Arc<dyn StopRule>, Value), String> {
     let is_usual = given.is_null() || given.as_object().is_some_and(Map::is_empty);
     // a rule without settings cannot be read from `{}`, so where nothing is given the default is taken
-    let rule = match (is_usual, R::SETTINGS) {
+    let rule = match (is_usual, R::SETTING_DOCS) {
         (true, _) => R::default(),
         (false, []) => return Err(format!("{given}: this policy takes no settings. Leave them out")),
         (false, _) => serde_path_to_error::deserialize(given)
@@ -71,7 +71,7 @@ fn made<R: NamedRule>(given: &Value) -> Result<(Arc<dyn StopRule>, Value), Strin
 
 /// The data that a study prepares for a stop rule, and the facts about the rule that others go by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
+pub struct RuleNeeds {
     /// Nothing at all: no trial is judged, and none is stopped.
     pub nothing: bool,
     /// No trial is judged before as many trials as the burn-in were trained to its level.
@@ -97,7 +97,7 @@ pub struct Needs {
     pub truth: bool,
 }
 
-impl Needs {
+impl RuleNeeds {
     /// Whether the rule gives way to [`ForecastRule`] where there are other objectives or limits.
     pub(crate) fn gives_way(&self) -> bool {
         self.metric_alone && (self.forecasts || self.curves)
@@ -130,13 +130,13 @@ impl Needs {
 /// ```
 pub trait StopRule: Send + Sync {
     /// The needs of the rule where a whole training takes `max_resource` steps.
-    fn needs(&self, max_resource: u64) -> Needs;
+    fn needs(&self, max_resource: u64) -> RuleNeeds;
 
     /// The ruling on a trial that has just reported.
-    fn rule(&self, trial: &mut dyn Watched) -> Ruling;
+    fn rule(&self, trial: &mut dyn WatchedTrial) -> Ruling;
 
     /// What it learns from the reports of all trials, for a study that has seen none yet; `None` if it learns nothing.
-    fn learner(&self, plan: &StudyPlan) -> Option<Box<dyn Learner>> {
+    fn learner(&self, plan: &StudyPlan) -> Option<Box<dyn RuleLearner>> {
         let _ = plan;
         None
     }
@@ -151,7 +151,7 @@ pub trait StopRule: Send + Sync {
     }
 
     /// The default stopping of a study by this rule; `None` as by any other rule.
-    fn usual(&self) -> Option<Stopping> {
+    fn usual(&self) -> Option<StoppingDefaults> {
         None
     }
 
@@ -207,7 +207,7 @@ pub trait NamedRule: StopRule + Serialize + DeserializeOwned + Default + 'static
     /// What it does, in a sentence for help texts.
     const ABOUT: &'static str;
     /// The names of its settings, each with its documentation. One that has the name of a field of a request is also set by that field.
-    const SETTINGS: &'static [(&'static str, &'static str)] = &[];
+    const SETTING_DOCS: &'static [(&'static str, &'static str)] = &[];
 }
 
 /// The facts of a study that a [`Learner`] starts from.
@@ -225,16 +225,16 @@ pub struct StudyPlan {
 
 /// What a stop rule learns from all trials of a study. The study keeps it between decisions and tells it everything in the order of the
 /// log, also when it is restored from it; after a change of settings, from the beginning, one trial after another.
-pub trait Learner: Any + Send + Sync {
+pub trait RuleLearner: Any + Send + Sync {
     /// A run of an earlier search, before any trial.
     fn earlier(&mut self, run: &Run);
 
     /// Trial `trial` has trained `epochs` and then had this score, as the study counts it (larger is better); `None` for a value that is
     /// not finite.
-    fn reported(&mut self, trial: u64, epochs: u64, score: Option<f64>);
+    fn learn_report(&mut self, trial: u64, epochs: u64, score: Option<f64>);
 
     /// Trial `trial` trains no more for now.
-    fn ended(&mut self, trial: u64, fate: Fate);
+    fn learn_end(&mut self, trial: u64, fate: TrialOutcome);
 
     /// The earlier studies that it learns from, with whether each counts by now; none if they always count.
     fn lessons(&self) -> Vec<EarlierStudy> {
@@ -244,7 +244,7 @@ pub trait Learner: Any + Send + Sync {
 
 /// How a trial ended, for a [`Learner`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum TrialOutcome {
     /// Trained to its end.
     Completed,
     /// Trained to a rung, from which it may continue.
@@ -256,7 +256,7 @@ pub enum Fate {
 }
 
 /// The data of a trial that a stop rule can use. Scores are oriented so that larger is better.
-pub trait Watched {
+pub trait WatchedTrial {
     /// The trial's number.
     fn trial(&self) -> u64;
 
@@ -276,7 +276,7 @@ pub trait Watched {
     fn criterion(&self) -> StopCriterion;
 
     /// The number of planned trials.
-    fn planned(&self) -> u64;
+    fn planned_trials(&self) -> u64;
 
     /// What the rule has learned from the reports of all trials, that of this trial included: its [`StopRule::learner`], to be downcast.
     fn learner(&mut self) -> Option<&mut dyn Any>;
@@ -285,7 +285,7 @@ pub trait Watched {
     ///
     /// # Errors
     /// Why there is no forecast.
-    fn foresee(&mut self) -> Result<Foreseen, String>;
+    fn foresee(&mut self) -> Result<EndForecast, String>;
 
     /// The number of this check, from 1, and how many there are before the end.
     fn check(&self) -> (usize, usize);
@@ -297,7 +297,7 @@ pub trait Watched {
     fn median_of_means(&mut self) -> Option<f64>;
 
     /// Where it stands at the rung that it has just reached; `None` at no rung.
-    fn place_at_rung(&self) -> Option<Place>;
+    fn place_at_rung(&self) -> Option<RungPlace>;
 
     /// The score that it will have at the end, which only a replay of recorded runs knows.
     fn truth(&self) -> Option<f64>;

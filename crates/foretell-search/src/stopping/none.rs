@@ -1,6 +1,6 @@
 //! No stopping.
 
-use super::{NamedRule, Needs, Ruling, StopRule, Watched};
+use super::{NamedRule, RuleNeeds, Ruling, StopRule, WatchedTrial};
 use serde::{Deserialize, Serialize};
 
 /// Stops nothing, and makes no decision.
@@ -13,11 +13,11 @@ impl NamedRule for NoStopping {
 }
 
 impl StopRule for NoStopping {
-    fn needs(&self, _max_resource: u64) -> Needs {
-        Needs { nothing: true, ..Needs::default() }
+    fn needs(&self, _max_resource: u64) -> RuleNeeds {
+        RuleNeeds { nothing: true, ..RuleNeeds::default() }
     }
 
-    fn rule(&self, _trial: &mut dyn Watched) -> Ruling {
+    fn rule(&self, _trial: &mut dyn WatchedTrial) -> Ruling {
         Ruling::default()
     }
 }

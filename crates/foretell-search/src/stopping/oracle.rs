@@ -1,6 +1,6 @@
 //! Perfect foresight: the most that any forecast could save.
 
-use super::{NamedRule, Needs, Ruling, StopRule, Watched};
+use super::{NamedRule, RuleNeeds, Ruling, StopRule, WatchedTrial};
 use crate::stopping::decision::Reason;
 use serde::{Deserialize, Serialize};
 
@@ -15,11 +15,11 @@ impl NamedRule for OracleRule {
 }
 
 impl StopRule for OracleRule {
-    fn needs(&self, _max_resource: u64) -> Needs {
-        Needs { burn_in: true, incumbent: true, truth: true, ..Needs::default() }
+    fn needs(&self, _max_resource: u64) -> RuleNeeds {
+        RuleNeeds { burn_in: true, incumbent: true, truth: true, ..RuleNeeds::default() }
     }
 
-    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+    fn rule(&self, trial: &mut dyn WatchedTrial) -> Ruling {
         let Some((incumbent, truth)) = trial.incumbent().zip(trial.truth()) else {
             return Ruling::go_on(Reason::NoIncumbent);
         };

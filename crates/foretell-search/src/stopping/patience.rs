@@ -1,8 +1,8 @@
 //! The rule of patience.
 
-use super::{NamedRule, Needs, Ruling, StopRule, Watched};
+use super::{NamedRule, RuleNeeds, Ruling, StopRule, WatchedTrial};
 use crate::defaults::DEFAULT_PATIENCE;
-use crate::limits::COUNT;
+use crate::limits::MAX_COUNT;
 use crate::part::PartError;
 use crate::range::{at_least_one, at_most};
 use crate::stopping::decision::Reason;
@@ -25,16 +25,16 @@ impl Default for PatienceRule {
 impl NamedRule for PatienceRule {
     const NAME: &'static str = "patience";
     const ABOUT: &'static str = "Stop after a number of reports without improvement.";
-    const SETTINGS: &'static [(&'static str, &'static str)] =
+    const SETTING_DOCS: &'static [(&'static str, &'static str)] =
         &[("patience", "Number of reports without improvement before stopping.")];
 }
 
 impl StopRule for PatienceRule {
-    fn needs(&self, _max_resource: u64) -> Needs {
-        Needs { burn_in: true, ..Needs::default() }
+    fn needs(&self, _max_resource: u64) -> RuleNeeds {
+        RuleNeeds { burn_in: true, ..RuleNeeds::default() }
     }
 
-    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+    fn rule(&self, trial: &mut dyn WatchedTrial) -> Ruling {
         let scores = trial.scores();
         match scores.last() {
             Some(&last) if age_of_best(&scores) >= self.patience => Ruling::stop(Reason::NoImprovement, last),
@@ -44,7 +44,7 @@ impl StopRule for PatienceRule {
 
     fn check(&self, _max_resource: u64) -> Result<(), PartError> {
         let patience = [("patience", self.patience as u64)];
-        let checked = at_least_one(&patience).and_then(|()| at_most(COUNT, &patience));
+        let checked = at_least_one(&patience).and_then(|()| at_most(MAX_COUNT, &patience));
         checked.map_err(|error| PartError::new("patience", error))
     }
 

@@ -1,8 +1,8 @@
 //! The stop rule of a study, as requests and logs describe it.
 
-use super::caution::{Caution, Stopping};
-use super::{ChainRule, ForecastRule, NamedRule, Needs, NoStopping, StopRule, rules};
-use crate::part::{Named, Part};
+use super::caution::{Caution, StoppingDefaults};
+use super::{ChainRule, ForecastRule, NamedRule, NoStopping, RuleNeeds, StopRule, rules};
+use crate::part::{NamedSettings, StudyPart};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -18,26 +18,26 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct Policy(Part<dyn StopRule>);
+pub struct StopPolicy(StudyPart<dyn StopRule>);
 
-impl<R: NamedRule> From<R> for Policy {
+impl<R: NamedRule> From<R> for StopPolicy {
     fn from(rule: R) -> Self {
         // the settings of a rule are plain data
         let settings = serde_json::to_value(&rule).unwrap_or_default();
-        Self(Part::new(Named { name: R::NAME.to_owned(), settings }, Arc::new(rule)))
+        Self(StudyPart::new(NamedSettings { name: R::NAME.to_owned(), settings }, Arc::new(rule)))
     }
 }
 
-impl Default for Policy {
+impl Default for StopPolicy {
     fn default() -> Self {
         ForecastRule.into()
     }
 }
 
 /// A rule of another crate stays a description until [`StudySpec::made`](crate::StudySpec::made).
-impl<'de> Deserialize<'de> for Policy {
+impl<'de> Deserialize<'de> for StopPolicy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut named = Named::deserialize(deserializer)?;
+        let mut named = NamedSettings::deserialize(deserializer)?;
         // as earlier versions wrote them
         match named.name.as_str() {
             "forecast" => ForecastRule::NAME.clone_into(&mut named.name),
@@ -45,18 +45,18 @@ impl<'de> Deserialize<'de> for Policy {
             _ => {}
         }
         let ours = rules().part(&named, &serde_json::Map::new());
-        Ok(Self(ours.unwrap_or_else(|_| Part::without_implementation(named))))
+        Ok(Self(ours.unwrap_or_else(|_| StudyPart::without_implementation(named))))
     }
 }
 
-impl Policy {
+impl StopPolicy {
     /// The policy of a catalogue's `part`.
-    pub(crate) fn of_part(part: Part<dyn StopRule>) -> Self {
+    pub(crate) fn of_part(part: StudyPart<dyn StopRule>) -> Self {
         Self(part)
     }
 
     /// The part that the policy is, to be made by a catalogue.
-    pub(crate) fn part_mut(&mut self) -> &mut Part<dyn StopRule> {
+    pub(crate) fn part_mut(&mut self) -> &mut StudyPart<dyn StopRule> {
         &mut self.0
     }
 
@@ -76,8 +76,8 @@ impl Policy {
     }
 
     /// The name and the settings.
-    pub fn named(&self) -> &Named {
-        self.0.named()
+    pub fn named_settings(&self) -> &NamedSettings {
+        self.0.named_settings()
     }
 
     /// The setting `name`, if it has one.
@@ -87,12 +87,12 @@ impl Policy {
 
     /// The rule; `None` for one of another crate, where only its description was read.
     pub fn rule(&self) -> Option<&Arc<dyn StopRule>> {
-        self.0.made()
+        self.0.implementation()
     }
 
     /// The needs of its rule where a whole training takes `max_resource` steps.
-    pub fn needs(&self, max_resource: u64) -> Needs {
-        self.rule().map_or_else(Needs::default, |rule| rule.needs(max_resource))
+    pub fn needs(&self, max_resource: u64) -> RuleNeeds {
+        self.rule().map_or_else(RuleNeeds::default, |rule| rule.needs(max_resource))
     }
 
     /// Whether the setting `field` of a request matters to it.
@@ -136,7 +136,7 @@ impl Policy {
     }
 
     /// The default stopping of a study by it, where the rule has a choice of its own.
-    pub fn usual(&self) -> Option<Stopping> {
+    pub fn usual(&self) -> Option<StoppingDefaults> {
         self.rule().and_then(|rule| rule.usual())
     }
 
@@ -144,7 +144,7 @@ impl Policy {
     /// the criterion, and for the one that stops nothing.
     pub fn in_words(&self) -> Option<String> {
         let rule = self.rule()?;
-        let Needs { nothing, forecasts, .. } = rule.needs(1);
+        let RuleNeeds { nothing, forecasts, .. } = rule.needs(1);
         rule.in_words().or_else(|| (!nothing && !forecasts).then(|| format!("by the rule {}", self.name())))
     }
 }

@@ -4,7 +4,7 @@ use crate::stopping::decision::{Reason, RecordedForecast};
 use foretell::Forecast;
 
 /// A forecast of a running trial.
-pub struct Foreseen {
+pub struct EndForecast {
     /// In the metric's own unit.
     pub recorded: RecordedForecast,
     /// The forecast on the scale of the predictor, for example logarithms of a loss.
@@ -18,7 +18,7 @@ pub struct Foreseen {
 
 /// The position of a trial at a rung.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
+pub struct RungPlace {
     /// The trial's score there.
     pub score: f64,
     /// The number of trials that have reached the rung, itself counted.

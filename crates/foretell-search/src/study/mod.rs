@@ -5,28 +5,30 @@ mod describe;
 mod fold;
 
 pub(crate) use decide::decision::DIVERGED_AFTER;
-pub use decide::fit::{Fit, Fitted};
-pub(crate) use decide::knowledge::{CheckSchedule, ForecasterBasis, Level, NoForecast, Recording};
+pub use decide::fit::{FittedModel, ModelFit};
+pub(crate) use decide::knowledge::{
+    CheckSchedule, ForecasterBasis, LevelForecaster, NoForecast, RunRecording,
+};
 pub use describe::best::{Best, Tally};
 pub(crate) use describe::objectives::check_comparisons;
-pub use describe::parts::Parts;
-pub use describe::progress::Progress;
-pub use describe::settings::Settings;
+pub use describe::parts::StudyParts;
+pub use describe::progress::StudyProgress;
+pub use describe::settings::StudySettings;
 pub use describe::spec::{StudyError, StudySpec};
 pub use describe::trial::{Trial, TrialState};
-pub use fold::by_hand::Order;
-pub use fold::mend::{LogLosses, Mended};
-pub use fold::queue::Queue;
+pub use fold::by_hand::ManualOrder;
+pub use fold::mend::{LogLosses, MendedRecord};
+pub use fold::queue::ConfigurationQueue;
 pub use fold::restore::RestoreError;
 pub(crate) use fold::step::WorkerTurn;
 
 use crate::catalogue::Catalogue;
-use crate::returned::{Relation, Returned};
+use crate::returned::{ReturnRelation, ReturnedTrial};
 use crate::samplers::Sampler;
 use crate::schedulers::f_hyperband::LevelData;
 use crate::schedulers::rank::TrialRanks;
-use crate::schedulers::{Job, Scheduler};
-use crate::stopping::{Learner, Needs, StopRule};
+use crate::schedulers::{Scheduler, TrainingJob};
+use crate::stopping::{RuleLearner, RuleNeeds, StopRule};
 use decide::knowledge::StudyKnowledge;
 use decide::measures::ObjectiveMeasures;
 use foretell::{Configuration, Predictor, Run};
@@ -48,7 +50,7 @@ pub struct Study {
     /// The meaning of the names in it.
     catalogue: Catalogue,
     /// The settings that may change, as recorded.
-    settings: Settings,
+    settings: StudySettings,
     sampler: Box<dyn Sampler>,
     scheduler: Box<dyn Scheduler>,
     /// The predictor that the caller brought, in place of the one that the description names.
@@ -57,27 +59,27 @@ pub struct Study {
     own_rule: Option<Arc<dyn StopRule>>,
     /// The stop rule, and its needs; `None` if no trial is stopped.
     rule: Option<Arc<dyn StopRule>>,
-    needs: Needs,
+    needs: RuleNeeds,
     /// What the rule learns from all trials.
-    learner: Option<Box<dyn Learner>>,
+    learner: Option<Box<dyn RuleLearner>>,
     trials: Vec<Trial>,
     /// Runs of earlier searches.
     warm_start: Vec<Run>,
     knowledge: StudyKnowledge,
     /// The values that completed trials returned, and their relation to the reports.
-    returned: Vec<Returned>,
-    relation: Relation,
+    returned: Vec<ReturnedTrial>,
+    relation: ReturnRelation,
     /// The knowledge of the objectives besides the metric.
     measures: ObjectiveMeasures,
     /// The job asked for next, until it is started.
-    pending: Option<(Job, Proposal)>,
+    pending: Option<(TrainingJob, JobProposal)>,
     /// The trials to continue with after an interruption.
     interrupted: BTreeSet<usize>,
     /// The trials that run, or are to continue after an interruption.
     running: BTreeSet<usize>,
     /// The levels that trials were started to.
     levels: BTreeSet<u64>,
-    progress: Progress,
+    progress: StudyProgress,
     /// The scores, ascending, with which trials reached each rung of the stop rule.
     rungs: BTreeMap<u64, Vec<f64>>,
     /// With several objectives: which trials reached each rung, and their scores there, larger being better.
@@ -93,7 +95,7 @@ pub struct Study {
     /// The number of trials that had ended when the sampler was last told how those that were not trained to their end may end.
     told_at: u64,
     /// The configurations that people want tried next.
-    queue: Queue,
+    queue: ConfigurationQueue,
     /// The series of the trials' output that is the metric, once it is known.
     series: Option<String>,
     /// Whether the sampler is the caller's own: it stays whatever changes.
@@ -105,7 +107,7 @@ type RungPoints = (Vec<usize>, Vec<Vec<f64>>);
 
 /// The configuration of the job asked for next.
 #[derive(Clone, Debug, PartialEq)]
-enum Proposal {
+enum JobProposal {
     /// Nobody was asked yet.
     Open,
     /// The space is spent.
@@ -120,14 +122,14 @@ impl Study {
     /// # Errors
     /// [`StudyError`] if `spec` is not valid.
     pub fn new(spec: StudySpec) -> Result<Self, StudyError> {
-        Self::with(spec, Parts::default())
+        Self::with(spec, StudyParts::default())
     }
 
     /// A new study with the caller's own sampler, scheduler, predictor or stop rule in place of those that `spec` names.
     ///
     /// # Errors
     /// [`StudyError`] if `spec` is not valid. Entries of `spec` about a part that the caller brings are not checked.
-    pub fn with(spec: StudySpec, parts: Parts) -> Result<Self, StudyError> {
+    pub fn with(spec: StudySpec, parts: StudyParts) -> Result<Self, StudyError> {
         let spec = spec.made(&parts.catalogue)?;
         spec.validate_with(&parts)?;
         Self::assemble(spec, parts, None)
@@ -137,17 +139,17 @@ impl Study {
     ///
     /// # Errors
     /// Those of [`with`](Self::with).
-    pub fn of_log(spec: StudySpec, parts: Parts) -> Result<Self, StudyError> {
+    pub fn of_log(spec: StudySpec, parts: StudyParts) -> Result<Self, StudyError> {
         Self::with(StudySpec { queue: Vec::new(), ..spec }, parts)
     }
 
     /// A study of `parts`; with a `recording`, the replay of one. The numbers of `spec` are valid.
     pub(crate) fn assemble(
         spec: StudySpec,
-        parts: Parts,
-        recording: Option<Arc<dyn Recording>>,
+        parts: StudyParts,
+        recording: Option<Arc<dyn RunRecording>>,
     ) -> Result<Self, StudyError> {
-        let Parts { catalogue, sampler, scheduler, predictor, stop_rule } = parts;
+        let StudyParts { catalogue, sampler, scheduler, predictor, stop_rule } = parts;
         let brings_sampler = sampler.is_some();
         let sampler = match sampler {
             Some(sampler) => sampler,
@@ -161,7 +163,7 @@ impl Study {
         let rule = stop_rule.clone().or_else(|| spec.policy_in_force().rule().cloned());
         // without R nobody knows how a trial would end
         let rule = rule.filter(|_| spec.resource().is_some());
-        let needs = rule.as_ref().map_or_else(Needs::default, |rule| rule.needs(spec.max_resource));
+        let needs = rule.as_ref().map_or_else(RuleNeeds::default, |rule| rule.needs(spec.max_resource));
         Ok(Self {
             own_rule: stop_rule,
             learner: rule.as_ref().and_then(|rule| rule.learner(&spec.plan())),
@@ -173,13 +175,13 @@ impl Study {
             warm_start: Vec::new(),
             knowledge: StudyKnowledge::new(LevelData::new(burn_in, spec.refit), needs.means, recording),
             returned: Vec::new(),
-            relation: Relation::default(),
+            relation: ReturnRelation::default(),
             measures: ObjectiveMeasures::new(&spec),
             pending: None,
             interrupted: BTreeSet::new(),
             running: BTreeSet::new(),
             levels: BTreeSet::new(),
-            progress: Progress::default(),
+            progress: StudyProgress::default(),
             rungs: needs.rungs.iter().map(|&rung| (rung, Vec::new())).collect(),
             rung_points: BTreeMap::new(),
             needs,
@@ -188,7 +190,7 @@ impl Study {
             keeps_checkpoints: true,
             unknown: BTreeSet::new(),
             told_at: 0,
-            queue: Queue::new(spec.queue.clone()),
+            queue: ConfigurationQueue::new(spec.queue.clone()),
             series: None,
             brings_sampler,
             settings: spec.settings(),
@@ -208,7 +210,7 @@ impl Study {
     }
 
     /// The relation between the values that completed trials returned and their reports.
-    pub fn relation(&self) -> Relation {
+    pub fn relation(&self) -> ReturnRelation {
         self.relation
     }
 
@@ -228,19 +230,19 @@ impl Study {
     }
 
     /// The state of its sampler: see [`Sampler::learned`](crate::Sampler::learned).
-    pub fn learned(&self) -> Option<serde_json::Value> {
+    pub fn learned_state(&self) -> Option<serde_json::Value> {
         self.sampler.learned_state()
     }
 
     /// Where the study stands: trials by state, epochs spent, the leader. O(1).
-    pub fn progress(&self) -> &Progress {
+    pub fn progress(&self) -> &StudyProgress {
         &self.progress
     }
 
     /// The best trial so far: see [`Summary::best`](crate::Summary). O(log trials).
     pub fn best(&self) -> Option<Best> {
         let (trial, score) = self.progress.leader()?;
-        let value = self.spec.direction.value(score);
+        let value = self.spec.direction.to_value(score);
         let configuration = self.trials[trial].configuration.clone();
         Some(Best { trial: trial as u64, score: value, configuration })
     }
@@ -248,20 +250,20 @@ impl Study {
     /// The trials that count with their values, the best first. A configuration with repeats counts once, with its mean; those with all
     /// repeats come first.
     pub fn leaders(&self) -> impl Iterator<Item = (u64, f64)> {
-        self.progress.leaders().map(|(trial, score)| (trial as u64, self.spec.direction.value(score)))
+        self.progress.leaders().map(|(trial, score)| (trial as u64, self.spec.direction.to_value(score)))
     }
 
     /// The values of all trials of the configuration of `trial` that were trained to their end; empty where there are no repeats.
-    pub fn repeated(&self, trial: u64) -> Vec<f64> {
+    pub fn repeat_values(&self, trial: u64) -> Vec<f64> {
         let scores = self.trial(trial).map(|trial| self.progress.repeats().scores(&trial.configuration));
-        scores.unwrap_or_default().into_iter().map(|score| self.spec.direction.value(score)).collect()
+        scores.unwrap_or_default().into_iter().map(|score| self.spec.direction.to_value(score)).collect()
     }
 
     /// The values of the folds of `trial` in the metric's unit; empty where trials are not cross-validated.
     pub fn fold_values(&self, trial: u64) -> Vec<f64> {
         let trial = self.trial(trial).filter(|_| self.spec.folds() > 1);
         let scores = trial.map(|trial| trial.fold_scores(self.spec.run_score)).unwrap_or_default();
-        scores.into_iter().map(|score| self.spec.direction.value(score)).collect()
+        scores.into_iter().map(|score| self.spec.direction.to_value(score)).collect()
     }
 
     /// The level to which a training to `until` teaches forecasts: with folds, the end of the first one.
@@ -271,20 +273,20 @@ impl Study {
 
     /// The number of runs that forecasts are learned from, by the level they are made for; empty while the burn-in lasts. O(levels).
     pub fn learning_from(&self) -> BTreeMap<u64, usize> {
-        let learned = |&level: &u64| self.knowledge.learned(level).map(|runs| (level, runs.len()));
+        let learned = |&level: &u64| self.knowledge.training_set(level).map(|runs| (level, runs.len()));
         self.levels.iter().filter_map(learned).collect()
     }
 
     /// Whether forecasts of the end are learned from trial `index`.
     pub fn is_burn_in(&self, index: usize) -> bool {
         let index = self.warm_start.len() + index;
-        self.knowledge.learned(self.spec.max_resource).is_some_and(|learned| learned.contains(&index))
+        self.knowledge.training_set(self.spec.max_resource).is_some_and(|learned| learned.contains(&index))
     }
 
     /// Whether nothing runs and there is nothing left to run.
     pub fn is_done(&self) -> bool {
         let nothing_left = match &self.pending {
-            Some((job, proposal)) => *proposal == Proposal::Spent || !self.may_start(*job),
+            Some((job, proposal)) => *proposal == JobProposal::Spent || !self.may_start(*job),
             None => self.scheduler.is_done() || self.is_without_improvement() || self.is_at_target(),
         };
         nothing_left && self.progress.trials.running == 0
@@ -305,7 +307,7 @@ impl Study {
 
     /// Whether the sampler found no configuration that it has not proposed before.
     pub fn is_space_spent(&self) -> bool {
-        matches!(self.pending, Some((_, Proposal::Spent)))
+        matches!(self.pending, Some((_, JobProposal::Spent)))
     }
 
     /// Whether a paused trial continues from a checkpoint; assumed until one has started from the beginning.

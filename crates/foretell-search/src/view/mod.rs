@@ -3,14 +3,14 @@
 mod reports;
 mod rows;
 
-pub use reports::Reports;
+pub use reports::ReportColumns;
 pub use rows::{LastMetrics, TRIAL_COLUMNS, date, see_metrics, trial_rows};
 
-use crate::front::Front;
+use crate::front::ParetoFront;
 use crate::record::{Decision, Record};
 use crate::space::Space;
 use crate::study::{Study, StudySpec, Trial, TrialState};
-use crate::times::Times;
+use crate::times::StudyTimes;
 use foretell::{Configuration, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
@@ -67,13 +67,13 @@ impl TrialView {
             state: trial.state.name(),
             score: trial.result(),
             steps: trial.curve.steps().to_vec(),
-            values: trial.curve.scores().iter().map(|&score| spec.direction.value(score)).collect(),
+            values: trial.curve.scores().iter().map(|&score| spec.direction.to_value(score)).collect(),
             folds: match spec.folds() {
                 1 => Vec::new(),
                 _ => trial
                     .fold_scores(spec.run_score)
                     .iter()
-                    .map(|&score| spec.direction.value(score))
+                    .map(|&score| spec.direction.to_value(score))
                     .collect(),
             },
             decision: trial.decision.as_ref().map(DecisionView::from),
@@ -88,14 +88,14 @@ pub struct StudyView {
     settings: Map<String, Json>,
     trials: Vec<TrialView>,
     rows: Vec<Map<String, Json>>,
-    front: Option<Front>,
+    front: Option<ParetoFront>,
     reports: Map<String, Json>,
 }
 
 impl StudyView {
     /// The view of `study`, whose times and records are `times` and `records`.
-    pub fn new(study: &Study, times: &Times, records: impl IntoIterator<Item = Record>) -> Self {
-        let (mut metrics, mut reports) = (LastMetrics::new(), Reports::default());
+    pub fn new(study: &Study, times: &StudyTimes, records: impl IntoIterator<Item = Record>) -> Self {
+        let (mut metrics, mut reports) = (LastMetrics::new(), ReportColumns::default());
         for record in records {
             reports.see(&record);
             see_metrics(&mut metrics, record);
@@ -105,7 +105,7 @@ impl StudyView {
             settings: settings(study.spec()),
             trials: trials.map(|(number, trial)| TrialView::new(study.spec(), number, trial)).collect(),
             rows: trial_rows(study, times, &metrics),
-            front: Front::new(study),
+            front: ParetoFront::new(study),
             reports: report_columns(&reports),
         }
     }
@@ -123,7 +123,7 @@ pub fn settings(spec: &StudySpec) -> Map<String, Json> {
     settings
 }
 
-fn report_columns(reports: &Reports) -> Map<String, Json> {
+fn report_columns(reports: &ReportColumns) -> Map<String, Json> {
     let first = [
         ("trial".to_owned(), json!(reports.trials)),
         ("step".to_owned(), json!(reports.steps)),

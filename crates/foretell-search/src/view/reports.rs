@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// The reports of a study, added one by one: columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reports {
+pub struct ReportColumns {
     /// The trial of each.
     pub trials: Vec<u64>,
     /// The steps of the reports.
@@ -16,7 +16,7 @@ pub struct Reports {
     metrics: BTreeMap<String, Vec<Option<f64>>>,
 }
 
-impl Reports {
+impl ReportColumns {
     /// Takes in the next record.
     pub fn see(&mut self, record: &Record) {
         let Record::Reported { trial, step, value, metrics } = record else { return };
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn metrics_that_come_and_go_keep_their_rows() {
-        let mut reports = Reports::default();
+        let mut reports = ReportColumns::default();
         for (step, names) in [(1, &["loss"][..]), (2, &[]), (3, &["f1", "loss"])] {
             let metrics = names.iter().map(|name| ((*name).to_owned(), step as f64)).collect();
             reports.see(&Record::Reported { trial: 7, step, value: Some(0.5), metrics });

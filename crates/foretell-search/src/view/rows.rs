@@ -2,7 +2,7 @@
 
 use crate::record::Record;
 use crate::study::{Study, StudySpec, Trial, TrialState};
-use crate::times::Times;
+use crate::times::StudyTimes;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub fn see_metrics(metrics: &mut LastMetrics, record: Record) {
 }
 
 /// One row per trial of `study`: [`TRIAL_COLUMNS`], `param.NAME` for each parameter, and `metric.NAME` for the last value of each metric.
-pub fn trial_rows(study: &Study, times: &Times, metrics: &LastMetrics) -> Vec<Map<String, Value>> {
+pub fn trial_rows(study: &Study, times: &StudyTimes, metrics: &LastMetrics) -> Vec<Map<String, Value>> {
     let row = |(number, trial): (usize, &Trial)| {
         let mut row = own_columns(study.spec(), number, trial, times.of_trial(number as u64));
         let value = |value| serde_json::to_value(value).unwrap_or_default();
@@ -53,14 +53,14 @@ fn own_columns(
 ) -> Map<String, Value> {
     let decision = trial.decision.as_ref();
     let forecast = decision.and_then(|decision| decision.forecast);
-    let last = trial.curve.last().map(|(_, score)| spec.direction.value(score));
+    let last = trial.curve.last_point().map(|(_, score)| spec.direction.to_value(score));
     let has_failed = matches!(trial.state, TrialState::Failed { .. });
     let (error, reason) = if has_failed { (trial.state.why(), None) } else { (None, trial.state.why()) };
     let values: [Value; TRIAL_COLUMNS.len()] = [
         number.into(),
         trial.state.name().into(),
-        trial.achieved(spec).into(),
-        trial.trained().into(),
+        trial.achieved_result(spec).into(),
+        trial.trained_epochs().into(),
         last.into(),
         time.map(|(began, _)| format!("{}:{:02}", date(began), began / 1000 % 60)).into(),
         time.map(|(_, seconds)| seconds).into(),

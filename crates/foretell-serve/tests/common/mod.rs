@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use foretell_run::{EventLog, OpenedLog};
-use foretell_serve::{Options, Server};
+use foretell_serve::{ServeOptions, Server};
 use serde_json::{Value, json};
 
 /// The log of the study in `folder`.
@@ -19,7 +19,7 @@ pub(crate) fn log(folder: &Path) -> EventLog<Value> {
 }
 
 /// A server of `options`, on a thread of its own.
-pub(crate) fn started(options: Options) -> SocketAddr {
+pub(crate) fn started(options: ServeOptions) -> SocketAddr {
     let server = Server::bind(options).expect("it listens");
     let url = server.url();
     std::thread::spawn(move || server.run());
@@ -28,7 +28,7 @@ pub(crate) fn started(options: Options) -> SocketAddr {
 }
 
 pub(crate) fn serve(folder: &Path, address: SocketAddr, token: Option<&str>) -> SocketAddr {
-    started(Options { token: token.map(str::to_owned), ..Options::new(folder, address) })
+    started(ServeOptions { token: token.map(str::to_owned), ..ServeOptions::new(folder, address) })
 }
 
 pub(crate) fn local() -> SocketAddr {

@@ -1,8 +1,8 @@
 //! The trials of a search against each other: forecasts, chances to end best, and whether earlier runs may count.
 
 use super::end::ChainEnd;
-use super::forecaster::Chain;
-use super::guard::{Guard, LessonVerdict, ScoreMotion};
+use super::forecaster::ChainForecaster;
+use super::guard::{LessonGuard, LessonVerdict, ScoreMotion};
 
 /// Before so many points and trials there is nothing to forecast from.
 const MIN_POINTS: usize = 4;
@@ -49,7 +49,7 @@ pub struct TrialProspect {
 impl TrialProspect {
     /// Returns the prospect with each score as `value` gives it.
     #[must_use]
-    pub fn map(self, value: impl Fn(f64) -> f64) -> Self {
+    pub fn map_scores(self, value: impl Fn(f64) -> f64) -> Self {
         let interval = |(low, high): (f64, f64)| {
             let (low, high) = (value(low), value(high));
             (low.min(high), low.max(high))
@@ -101,11 +101,11 @@ pub struct TrialContest {
     studies: Vec<Vec<Vec<f64>>>,
     /// Why each study is left out.
     faults: Vec<Option<LessonVerdict>>,
-    alone: Chain,
+    alone: ChainForecaster,
     /// The chain with the earlier runs, which come first.
-    taught: Option<Chain>,
+    taught: Option<ChainForecaster>,
     lessons: usize,
-    guard: Guard,
+    guard: LessonGuard,
     entrants: Vec<EntrantState>,
     /// All that it was told, where there are earlier studies: if other ones are left out, it is told again.
     told: Vec<(usize, ContestEvent)>,
@@ -125,7 +125,7 @@ impl TrialContest {
 
     /// A contest without the studies that have a fault.
     fn without(epochs: u64, studies: Vec<Vec<Vec<f64>>>, faults: Vec<Option<LessonVerdict>>) -> Self {
-        let alone = Chain::new(epochs);
+        let alone = ChainForecaster::new(epochs);
         let mut chain = alone.clone();
         for (study, _) in studies.iter().zip(&faults).filter(|(_, fault)| fault.is_none()) {
             study.iter().for_each(|run| {
@@ -142,19 +142,19 @@ impl TrialContest {
             alone,
             taught: (lessons > 0).then_some(chain),
             lessons,
-            guard: Guard::default(),
+            guard: LessonGuard::default(),
             entrants: Vec::new(),
             told: Vec::new(),
         }
     }
 
     /// The epochs of the levels.
-    pub fn levels(&self) -> &[u64] {
-        self.alone.levels()
+    pub fn level_epochs(&self) -> &[u64] {
+        self.alone.level_epochs()
     }
 
     /// Trials up to number `trial` take part.
-    pub fn enter(&mut self, trial: usize) {
+    pub fn ensure_trial(&mut self, trial: usize) {
         while self.entrants.len() <= trial {
             self.entrants.push(EntrantState::Running);
             self.alone.push(&[]);
@@ -165,27 +165,27 @@ impl TrialContest {
     }
 
     /// The number of levels that `trial` has reached.
-    pub fn reached(&self, trial: usize) -> usize {
-        if trial < self.entrants.len() { self.alone.reached(trial) } else { 0 }
+    pub fn reached_level_count(&self, trial: usize) -> usize {
+        if trial < self.entrants.len() { self.alone.reached_level_count(trial) } else { 0 }
     }
 
     /// `trial` has this `score` at its next level. If that is not finite, it leaves the contest.
-    pub fn reach(&mut self, trial: usize, score: f64) {
+    pub fn record_level_score(&mut self, trial: usize, score: f64) {
         self.record_event(trial, ContestEvent::Reach(score));
     }
 
     /// `trial` has ended by itself: its last score stands at all higher levels.
-    pub fn complete(&mut self, trial: usize, score: f64) {
+    pub fn complete_trial(&mut self, trial: usize, score: f64) {
         self.record_event(trial, ContestEvent::Complete(score));
     }
 
     /// `trial` was stopped. It still competes, as it is forecast.
-    pub fn stop(&mut self, trial: usize) {
+    pub fn stop_trial(&mut self, trial: usize) {
         self.record_event(trial, ContestEvent::Stop);
     }
 
     /// `trial` diverged or failed.
-    pub fn leave(&mut self, trial: usize) {
+    pub fn fail_trial(&mut self, trial: usize) {
         self.record_event(trial, ContestEvent::Leave);
     }
 
@@ -202,7 +202,7 @@ impl TrialContest {
     }
 
     fn take(&mut self, trial: usize, event: ContestEvent) {
-        self.enter(trial);
+        self.ensure_trial(trial);
         if self.entrants[trial] == EntrantState::Gone {
             return;
         }
@@ -224,9 +224,9 @@ impl TrialContest {
 
     fn remove(&mut self, trial: usize) {
         self.entrants[trial] = EntrantState::Gone;
-        self.alone.remove(trial);
+        self.alone.remove_curve(trial);
         if let Some(taught) = &mut self.taught {
-            taught.remove(self.lessons + trial);
+            taught.remove_curve(self.lessons + trial);
         }
     }
 
@@ -234,23 +234,24 @@ impl TrialContest {
         if let Some(taught) = &mut self.taught {
             let there = self.lessons + trial;
             // what is known without lessons has to be something: the trials before, and as many points as a whole training
-            let known: usize = (0..self.entrants.len()).map(|other| self.alone.reached(other)).sum();
+            let known: usize =
+                (0..self.entrants.len()).map(|other| self.alone.reached_level_count(other)).sum();
             // before the point is taken in, because it must be a forecast that is weighed
-            if trial > 0 && known >= self.alone.levels().len() {
+            if trial > 0 && known >= self.alone.level_epochs().len() {
                 let densities = (taught.log_density(there, score), self.alone.log_density(trial, score));
                 self.guard
                     .weigh_point(densities.0.zip(densities.1).map_or(0.0, |(with, without)| with - without));
             }
-            taught.extend(there, score);
+            taught.append_score(there, score);
         }
-        self.alone.extend(trial, score);
+        self.alone.append_score(trial, score);
         // one that was paused trains again
         self.entrants[trial] = EntrantState::Running;
         if self.alone.is_completed(trial) {
             self.entrants[trial] = EntrantState::Completed;
             self.guard.weigh_end(trial, score);
         } else if let Some(taught) = &mut self.taught {
-            let level = self.alone.levels()[self.alone.reached(trial) - 1];
+            let level = self.alone.level_epochs()[self.alone.reached_level_count(trial) - 1];
             let with = taught.foreseen(self.lessons + trial);
             self.guard.store_forecasts(trial, (level, self.epochs), with, self.alone.foreseen(trial));
         }
@@ -262,9 +263,9 @@ impl TrialContest {
         // straight to the chains: scores that were never trained are no evidence for or against earlier studies
         while !self.alone.is_completed(trial) {
             if let Some(taught) = &mut self.taught {
-                taught.extend(self.lessons + trial, score);
+                taught.append_score(self.lessons + trial, score);
             }
-            self.alone.extend(trial, score);
+            self.alone.append_score(trial, score);
         }
         self.entrants[trial] = EntrantState::Completed;
     }
@@ -292,7 +293,7 @@ impl TrialContest {
     }
 
     /// Of each earlier study the number of runs, and whether it counts by now.
-    pub fn verdicts(&self) -> Vec<(usize, LessonVerdict)> {
+    pub fn study_verdicts(&self) -> Vec<(usize, LessonVerdict)> {
         let together = self.guard.verdict();
         let verdict = |(study, fault): (&Vec<Vec<f64>>, &Option<LessonVerdict>)| {
             (study.len(), fault.unwrap_or(together))
@@ -301,38 +302,38 @@ impl TrialContest {
     }
 
     /// Whether earlier runs count by now.
-    pub fn is_taught(&self) -> bool {
+    pub fn uses_earlier_runs(&self) -> bool {
         self.taught.is_some() && self.guard.verdict() == LessonVerdict::Counts
     }
 
     /// What is to be expected of `trial` in a search of `planned` trials; `None` while too little is known.
-    pub fn prospect(&mut self, trial: usize, planned: u64) -> Option<TrialProspect> {
+    pub fn trial_prospect(&mut self, trial: usize, planned: u64) -> Option<TrialProspect> {
         let seen: Vec<usize> =
-            (0..self.entrants.len()).filter(|&other| self.alone.reached(other) > 0).collect();
-        let points: usize = seen.iter().map(|&other| self.alone.reached(other)).sum();
+            (0..self.entrants.len()).filter(|&other| self.alone.reached_level_count(other) > 0).collect();
+        let points: usize = seen.iter().map(|&other| self.alone.reached_level_count(other)).sum();
         if seen.len() < MIN_TRIALS || points < MIN_POINTS || !seen.contains(&trial) {
             return None;
         }
-        let is_taught = self.is_taught();
+        let is_taught = self.uses_earlier_runs();
         // diverged trials do not compete, but were seen
         let gone = self.entrants.iter().filter(|&&entrant| entrant == EntrantState::Gone).count();
         let seen_so_far = (seen.len() + gone) as u64;
         let (lessons, to_come) =
             if is_taught { (self.lessons, planned.saturating_sub(seen_so_far)) } else { (0, 0) };
-        let alone = self.alone.chance(trial, &seen, &[], 0)?;
+        let alone = self.alone.win_probability(trial, &seen, &[], 0)?;
         let chain = if is_taught { self.taught.as_mut()? } else { &mut self.alone };
         let end = chain.forecast(lessons + trial)?;
         let chance = if is_taught {
             let rivals: Vec<usize> = seen.iter().map(|other| lessons + other).collect();
             let earlier: Vec<usize> = (0..lessons).collect();
-            chain.chance(lessons + trial, &rivals, &earlier, to_come)?
+            chain.win_probability(lessons + trial, &rivals, &earlier, to_come)?
         } else {
             alone
         };
         let alone = alone * seen_so_far as f64;
         let must_finish = leads_before_completion(chain, &self.entrants, lessons, trial, end);
         Some(TrialProspect {
-            median: chain.score(end.mean),
+            median: chain.to_score(end.mean),
             sd: {
                 let (low, high) = chain.interval_68(end);
                 (high - low) / 2.0
@@ -359,7 +360,7 @@ fn last_runs(study: &[Vec<f64>], room: &mut usize) -> Vec<Vec<f64>> {
 
 /// Whether no trial has completed and no running one is forecast to end above `trial`.
 fn leads_before_completion(
-    chain: &mut Chain,
+    chain: &mut ChainForecaster,
     entrants: &[EntrantState],
     lessons: usize,
     trial: usize,
@@ -383,7 +384,7 @@ mod tests {
     }
 
     fn train(contest: &mut TrialContest, trial: usize, scores: &[f64]) {
-        scores.iter().for_each(|&score| contest.reach(trial, score));
+        scores.iter().for_each(|&score| contest.record_level_score(trial, score));
     }
 
     #[test]
@@ -391,15 +392,16 @@ mod tests {
         let mut contest = TrialContest::new(6, &[]);
         train(&mut contest, 0, &curve(0.7)[..2]);
         train(&mut contest, 1, &curve(0.2)[..2]);
-        let (leader, loser) = (contest.prospect(0, 40).unwrap(), contest.prospect(1, 40).unwrap());
+        let (leader, loser) =
+            (contest.trial_prospect(0, 40).unwrap(), contest.trial_prospect(1, 40).unwrap());
         assert!(leader.must_finish && !loser.must_finish, "{leader:?} {loser:?}");
         assert!(leader.chance > loser.chance);
         train(&mut contest, 0, &curve(0.7)[2..]);
-        let loser = contest.prospect(1, 40).unwrap();
+        let loser = contest.trial_prospect(1, 40).unwrap();
         assert!(loser.chance < 0.2 && loser.median < 0.5 && loser.rivals == 2, "{loser:?}");
         assert!(loser.interval_95.0 <= loser.interval_80.0 && loser.interval_80.1 <= loser.interval_95.1);
         train(&mut contest, 2, &curve(0.1)[..2]);
-        assert!(!contest.prospect(2, 40).unwrap().must_finish);
+        assert!(!contest.trial_prospect(2, 40).unwrap().must_finish);
     }
 
     #[test]
@@ -408,7 +410,7 @@ mod tests {
         for (trial, end) in [0.4, 0.5, 0.55, 0.6, 0.62].into_iter().enumerate() {
             train(&mut contest, trial, &curve(end)[..3]);
         }
-        let sum: f64 = (0..5).map(|trial| contest.prospect(trial, 40).unwrap().chance).sum();
+        let sum: f64 = (0..5).map(|trial| contest.trial_prospect(trial, 40).unwrap().chance).sum();
         assert!((sum - 1.0).abs() < 0.02, "{sum}");
     }
 
@@ -417,11 +419,11 @@ mod tests {
         let mut contest = TrialContest::new(6, &[]);
         train(&mut contest, 0, &curve(0.7));
         train(&mut contest, 1, &curve(0.5)[..3]);
-        let before = contest.prospect(1, 40).unwrap();
+        let before = contest.trial_prospect(1, 40).unwrap();
         train(&mut contest, 2, &[1e6, f64::NAN]);
-        let after = contest.prospect(1, 40).unwrap();
+        let after = contest.trial_prospect(1, 40).unwrap();
         assert_eq!((after.chance, after.rivals), (before.chance, before.rivals + 1));
-        assert_eq!(contest.prospect(2, 40), None);
+        assert_eq!(contest.trial_prospect(2, 40), None);
     }
 
     type Shape = fn(f64) -> Vec<f64>;
@@ -442,7 +444,7 @@ mod tests {
         for (batch, together) in curves.chunks(workers).enumerate() {
             for level in 0..5 {
                 for (place, curve) in together.iter().enumerate() {
-                    contest.reach(batch * workers + place, curve[level]);
+                    contest.record_level_score(batch * workers + place, curve[level]);
                 }
             }
         }
@@ -450,7 +452,7 @@ mod tests {
     }
 
     fn verdicts(studies: &[Vec<Vec<f64>>], workers: usize) -> Vec<LessonVerdict> {
-        search(studies, workers, curve).verdicts().into_iter().map(|(_, verdict)| verdict).collect()
+        search(studies, workers, curve).study_verdicts().into_iter().map(|(_, verdict)| verdict).collect()
     }
 
     #[test]
@@ -463,15 +465,15 @@ mod tests {
                 [LessonVerdict::NextNoBetter],
                 "{workers} workers"
             );
-            assert!(!search(&[], workers, curve).is_taught());
+            assert!(!search(&[], workers, curve).uses_earlier_runs());
         }
         // before the second trial has completed nothing is known of them
         let mut first = TrialContest::new(6, &[earlier(curve)]);
         train(&mut first, 0, &curve(0.6));
         train(&mut first, 1, &curve(0.5)[..4]);
-        assert_eq!(first.verdicts(), [(30, LessonVerdict::Untested)]);
-        first.reach(1, curve(0.5)[4]);
-        assert_eq!(first.verdicts(), [(30, LessonVerdict::Counts)]);
+        assert_eq!(first.study_verdicts(), [(30, LessonVerdict::Untested)]);
+        first.record_level_score(1, curve(0.5)[4]);
+        assert_eq!(first.study_verdicts(), [(30, LessonVerdict::Counts)]);
     }
 
     #[test]
@@ -494,7 +496,11 @@ mod tests {
                 train(&mut after, 8, &curve(0.55)[..3]);
                 let mut alike = cold.clone();
                 train(&mut alike, 8, &curve(0.55)[..3]);
-                assert_eq!(after.prospect(8, 40), alike.prospect(8, 40), "{name}, {workers} workers");
+                assert_eq!(
+                    after.trial_prospect(8, 40),
+                    alike.trial_prospect(8, 40),
+                    "{name}, {workers} workers"
+                );
                 // the one beside it counts
                 let both = verdicts(&[earlier(shape), earlier(curve)], workers);
                 assert_eq!(both, [verdict, LessonVerdict::Counts], "{name}, {workers} workers");
@@ -506,7 +512,7 @@ mod tests {
     fn only_the_last_thousand_runs_are_kept() {
         let many = |count: usize| vec![curve(0.5); count];
         let kept = |studies: &[Vec<Vec<f64>>]| {
-            TrialContest::new(6, studies).verdicts().iter().map(|(runs, _)| *runs).collect::<Vec<_>>()
+            TrialContest::new(6, studies).study_verdicts().iter().map(|(runs, _)| *runs).collect::<Vec<_>>()
         };
         assert_eq!(kept(&[many(600), many(300), many(500)]), [200, 300, 500]);
     }
@@ -516,7 +522,7 @@ mod tests {
         let prospect = |studies: &[Vec<Vec<f64>>]| {
             let mut contest = search(studies, 1, curve);
             train(&mut contest, 8, &curve(0.62)[..3]);
-            contest.prospect(8, 40).unwrap()
+            contest.trial_prospect(8, 40).unwrap()
         };
         let (taught, cold) = (prospect(&[earlier(curve)]), prospect(&[]));
         assert!(taught.is_taught && !cold.is_taught);
@@ -528,9 +534,9 @@ mod tests {
     fn a_trial_that_ended_early_stands_where_it_ended() {
         let mut contest = TrialContest::new(6, &[]);
         train(&mut contest, 0, &curve(0.7)[..3]);
-        contest.complete(0, 0.66);
+        contest.complete_trial(0, 0.66);
         train(&mut contest, 1, &curve(0.4)[..3]);
-        assert_eq!(contest.reached(0), 5);
-        assert!(!contest.prospect(1, 40).unwrap().must_finish);
+        assert_eq!(contest.reached_level_count(0), 5);
+        assert!(!contest.trial_prospect(1, 40).unwrap().must_finish);
     }
 }

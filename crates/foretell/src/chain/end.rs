@@ -27,7 +27,7 @@ pub struct ChainEnd {
 
 /// How far ends are from their forecasts, in units of s: Student's t where few runs have completed, and a wide tail.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Spread {
+pub(super) struct EndSpread {
     /// ε, the weight of the tail.
     pub(super) tail: f64,
     /// The factor of s in a chance: that of the central 80 %.
@@ -36,7 +36,7 @@ pub(super) struct Spread {
     widths: [f64; 4],
 }
 
-impl Spread {
+impl EndSpread {
     /// The spread after so many `completed` runs.
     pub(super) fn new(completed: usize) -> Self {
         let freedom = (PRIOR_RUNS + completed as f64 - FREEDOM_LOST).max(MIN_FREEDOM);
@@ -71,13 +71,13 @@ impl Spread {
 
 /// A forecast as it was made, to be held against the end that comes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Foreseen {
+pub(super) struct PendingForecast {
     pub(super) end: ChainEnd,
-    pub(super) spread: Spread,
+    pub(super) spread: EndSpread,
     pub(super) map: ScoreTransformation,
 }
 
-impl Foreseen {
+impl PendingForecast {
     /// ln of the density of a final `score`, per unit of the score.
     pub(super) fn log_density(&self, score: f64) -> f64 {
         let sd = self.spread.factor * self.end.sd;
@@ -101,7 +101,7 @@ mod tests {
         for (completed, t_80, t_95) in
             [(0, 2.196_398, 6.016_663), (1, 1.885_618, 4.302_653), (29, 1.310_415, 2.042_272)]
         {
-            let spread = Spread::new(completed);
+            let spread = EndSpread::new(completed);
             let expected = (1.36 * t_80 / 1.281_552, 2.33 * t_95 / 1.959_964);
             assert!((spread.width(0.8) - expected.0).abs() < 1e-5, "{spread:?} {expected:?}");
             assert!((spread.width(0.95) - expected.1).abs() < 1e-5, "{spread:?} {expected:?}");
@@ -114,7 +114,7 @@ mod tests {
         let curves = [vec![0.3, 0.4, 0.5], vec![0.2, 0.5, 0.7]];
         let extent = crate::chain::transformation::ScoreExtent::new(&curves).expect("points");
         let map = ScoreTransformation { extent, room: 0.2, mean: -0.5, sd: 0.6 };
-        let seen = Foreseen { end: ChainEnd { mean: 0.1, sd: 0.4 }, spread: Spread::new(2), map };
+        let seen = PendingForecast { end: ChainEnd { mean: 0.1, sd: 0.4 }, spread: EndSpread::new(2), map };
         for score in [0.35, 0.5, 0.6, 0.69] {
             let below = |score: f64| seen.spread.below(seen.end, map.apply(score));
             let slope = (below(score + 1e-6) - below(score - 1e-6)) / 2e-6;

@@ -1,12 +1,12 @@
 //! One fit of the chain: the scale of its scores, and the regressions from level to level for each weight of the prior slopes.
 
-use super::end::{ChainEnd, Foreseen, Spread};
+use super::end::{ChainEnd, EndSpread, PendingForecast};
 use super::levels::LevelPrior;
 use super::regression::{LevelRegression, RegressionSums};
 use super::transformation::{ScoreExtent, ScoreTransformation};
 
 /// The rooms ρ that are tried, as fractions of the range.
-pub(super) const ROOMS: [f64; 7] = [0.05, 0.1, 0.2, 0.4, 0.8, 2.0, 6.0];
+pub(super) const ROOM_GRID: [f64; 7] = [0.05, 0.1, 0.2, 0.4, 0.8, 2.0, 6.0];
 /// The prior of ln ρ: normal around ln 0.3 with standard deviation 1.
 const PRIOR_MEDIAN_ROOM: f64 = 0.3;
 /// ν, the number of runs that the prior slopes count as, each with a, the logarithm of its weight before any curve: curves may cross.
@@ -18,7 +18,7 @@ const MIN_MODEL_SHARE: f64 = 0.01;
 
 /// The regressions of all levels with one weight of the prior slopes.
 #[derive(Clone, Debug)]
-pub(super) struct Model {
+pub(super) struct ChainModel {
     /// ν.
     pub(super) slopes: f64,
     /// ω, its share of the forecast.
@@ -28,7 +28,7 @@ pub(super) struct Model {
 
 /// The scale and regressions of one fit.
 #[derive(Clone, Debug)]
-pub(super) struct Fit {
+pub(super) struct ChainFit {
     pub(super) map: ScoreTransformation,
     /// M.
     pub(super) centers: Vec<f64>,
@@ -36,21 +36,21 @@ pub(super) struct Fit {
     pub(super) curves: Vec<Vec<f64>>,
     pub(super) sums: Vec<RegressionSums>,
     /// One per ν that counts.
-    pub(super) models: Vec<Model>,
+    pub(super) models: Vec<ChainModel>,
     /// The marginal likelihood by which the room is chosen.
     pub(super) evidence: f64,
-    pub(super) spread: Spread,
+    pub(super) spread: EndSpread,
     /// The forecast of each curve, at its last point or the fit.
     pub(super) ends: Vec<Option<ChainEnd>>,
 }
 
-impl Fit {
+impl ChainFit {
     /// The fit of `curves` with the room of the largest marginal likelihood, averaged over the weights of the slopes; without forecasts.
     pub(super) fn new(curves: &[Vec<f64>], priors: &[LevelPrior]) -> Option<Self> {
         let extent = ScoreExtent::new(curves)?;
-        let fits = ROOMS.iter().filter_map(|&room| Self::with_room(curves, priors, extent, room));
+        let fits = ROOM_GRID.iter().filter_map(|&room| Self::with_room(curves, priors, extent, room));
         let best = fits.reduce(|best, fit| if fit.evidence > best.evidence { fit } else { best })?;
-        Some(best.averaged(priors))
+        Some(best.with_averaged_models(priors))
     }
 
     /// The fit of `curves` with room ρ = `room` and the usual ν alone.
@@ -62,7 +62,7 @@ impl Fit {
     ) -> Option<Self> {
         let raw = ScoreTransformation { extent, room: room * extent.range, mean: 0.0, sd: 1.0 };
         let mut curves: Vec<Vec<f64>> =
-            scores.iter().map(|curve| curve.iter().map(|&score| raw.warped(score)).collect()).collect();
+            scores.iter().map(|curve| curve.iter().map(|&score| raw.warp_score(score)).collect()).collect();
         let count = curves.iter().map(Vec::len).sum::<usize>() as f64;
         let mean = curves.iter().flatten().sum::<f64>() / count;
         let squares: f64 = curves.iter().flatten().map(|w| (w - mean) * (w - mean)).sum();
@@ -85,7 +85,7 @@ impl Fit {
         let ends = vec![None; curves.len()];
         let seen: Vec<f64> = scores.iter().flatten().copied().filter(|&score| score > extent.floor).collect();
         let slopes: f64 = seen.iter().map(|&score| map.log_slope(score)).sum();
-        let spread = Spread::new(completed);
+        let spread = EndSpread::new(completed);
         let mut fit = Self { map, centers, curves, sums, models: Vec::new(), evidence: 0.0, spread, ends };
         let usual = fit.model(priors, DEFAULT_SLOPE_RUNS)?;
         fit.evidence = usual.evidence() + slopes * count / (seen.len() as f64).max(1.0)
@@ -95,7 +95,7 @@ impl Fit {
     }
 
     /// Gives the fit a model for each ν that counts: ω ∝ exp(evidence + a).
-    fn averaged(mut self, priors: &[LevelPrior]) -> Self {
+    fn with_averaged_models(mut self, priors: &[LevelPrior]) -> Self {
         let all = SLOPE_PRIORS.iter().filter_map(|&(slopes, before)| {
             let model = match slopes == DEFAULT_SLOPE_RUNS {
                 true => self.models.first().cloned(),
@@ -104,23 +104,23 @@ impl Fit {
             let weight = model.evidence() + before;
             weight.is_finite().then_some((model, weight))
         });
-        let all: Vec<(Model, f64)> = all.collect();
+        let all: Vec<(ChainModel, f64)> = all.collect();
         // relative to the largest, because e to the power of an evidence itself can be 0 or infinite
         let most = all.iter().map(|(_, weight)| *weight).fold(f64::NEG_INFINITY, f64::max);
         let sum: f64 = all.iter().map(|(_, weight)| (weight - most).exp()).sum();
         let shared =
-            all.into_iter().map(|(model, weight)| Model { share: (weight - most).exp() / sum, ..model });
-        let mut kept: Vec<Model> = shared.filter(|model| model.share >= MIN_MODEL_SHARE).collect();
+            all.into_iter().map(|(model, weight)| ChainModel { share: (weight - most).exp() / sum, ..model });
+        let mut kept: Vec<ChainModel> = shared.filter(|model| model.share >= MIN_MODEL_SHARE).collect();
         let sum: f64 = kept.iter().map(|model| model.share).sum();
         kept.iter_mut().for_each(|model| model.share /= sum);
         self.models = kept;
         self
     }
 
-    fn model(&self, priors: &[LevelPrior], slopes: f64) -> Option<Model> {
+    fn model(&self, priors: &[LevelPrior], slopes: f64) -> Option<ChainModel> {
         let regression = |level: usize| self.regression(priors, slopes, level);
         let regressions: Vec<LevelRegression> = (0..priors.len()).map(regression).collect::<Option<_>>()?;
-        Some(Model { slopes, share: 1.0, regressions })
+        Some(ChainModel { slopes, share: 1.0, regressions })
     }
 
     fn regression(&self, priors: &[LevelPrior], slopes: f64, level: usize) -> Option<LevelRegression> {
@@ -140,7 +140,7 @@ impl Fit {
             }
         }
         if level + 1 == priors.len() {
-            self.spread = Spread::new(self.sums[level].runs());
+            self.spread = EndSpread::new(self.sums[level].runs());
         }
         self.ends[curve] = self.forecast(curve);
         true
@@ -150,8 +150,9 @@ impl Fit {
     pub(super) fn log_density(&self, curve: usize, score: f64) -> Option<f64> {
         let (level, features) = (self.curves[curve].len(), psi(&self.curves[curve], &self.centers));
         let z = self.map.apply(score);
-        let density =
-            |model: &Model| Some(model.share.ln() + model.regressions.get(level)?.log_density(&features, z));
+        let density = |model: &ChainModel| {
+            Some(model.share.ln() + model.regressions.get(level)?.log_density(&features, z))
+        };
         let densities: Vec<f64> = self.models.iter().map(density).collect::<Option<_>>()?;
         let most = densities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mixed = most + densities.iter().map(|density| (density - most).exp()).sum::<f64>().ln();
@@ -159,9 +160,9 @@ impl Fit {
     }
 
     /// The forecast of `curve` as it stands, to be held against its end; `None` for a completed one.
-    pub(super) fn foreseen(&self, curve: usize) -> Option<Foreseen> {
+    pub(super) fn foreseen(&self, curve: usize) -> Option<PendingForecast> {
         let end = self.ends[curve].filter(|end| end.sd > 0.0)?;
-        Some(Foreseen { end, spread: self.spread, map: self.map })
+        Some(PendingForecast { end, spread: self.spread, map: self.map })
     }
 
     /// The first two moments of the average of all models' forecasts.
@@ -183,7 +184,7 @@ impl Fit {
     }
 }
 
-impl Model {
+impl ChainModel {
     fn evidence(&self) -> f64 {
         self.regressions.iter().map(|regression| regression.evidence).sum()
     }

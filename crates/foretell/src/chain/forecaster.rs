@@ -1,7 +1,7 @@
 //! The chain itself: curves, the regressions from level to level, and forecasts.
 
-use super::end::{ChainEnd, Foreseen, Spread, TAIL_WIDTH};
-use super::fit::Fit;
+use super::end::{ChainEnd, EndSpread, PendingForecast, TAIL_WIDTH};
+use super::fit::ChainFit;
 use super::levels::{LevelPrior, chain_levels, priors};
 use crate::statistics::normal_quantile;
 use std::sync::LazyLock;
@@ -70,7 +70,7 @@ static NODE_QUANTILES: LazyLock<[f64; INTEGRATION_NODES]> =
 /// assert!(low < 0.66 && 0.66 < high);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Chain {
+pub struct ChainForecaster {
     levels: Vec<u64>,
     priors: Vec<LevelPrior>,
     /// The scores of each curve at the levels that it reached; none of a curve that left.
@@ -80,10 +80,10 @@ pub struct Chain {
     fitted_at: usize,
     /// The first curve whose points are counted so.
     counted_from: usize,
-    fit: Option<Fit>,
+    fit: Option<ChainFit>,
 }
 
-impl Chain {
+impl ChainForecaster {
     /// A chain of trainings of so many `epochs`, without curves.
     pub fn new(epochs: u64) -> Self {
         let levels = chain_levels(epochs);
@@ -104,7 +104,7 @@ impl Chain {
     }
 
     /// The epochs of the levels.
-    pub fn levels(&self) -> &[u64] {
+    pub fn level_epochs(&self) -> &[u64] {
         &self.levels
     }
 
@@ -119,7 +119,7 @@ impl Chain {
     }
 
     /// The number of levels that `curve` has reached.
-    pub fn reached(&self, curve: usize) -> usize {
+    pub fn reached_level_count(&self, curve: usize) -> usize {
         self.curves[curve].len()
     }
 
@@ -150,7 +150,7 @@ impl Chain {
     }
 
     /// `curve` has the finite `score` at its next level; beyond the end nothing happens. O(K³), or a fit.
-    pub fn extend(&mut self, curve: usize, score: f64) {
+    pub fn append_score(&mut self, curve: usize, score: f64) {
         if self.is_completed(curve) {
             return;
         }
@@ -164,7 +164,7 @@ impl Chain {
     }
 
     /// `curve` leaves the data, because it diverged.
-    pub fn remove(&mut self, curve: usize) {
+    pub fn remove_curve(&mut self, curve: usize) {
         if curve >= self.counted_from {
             self.points -= self.curves[curve].len();
         }
@@ -184,12 +184,12 @@ impl Chain {
     }
 
     /// The forecast of `curve` as it stands, to be held against its end.
-    pub(super) fn foreseen(&mut self, curve: usize) -> Option<Foreseen> {
+    pub(super) fn foreseen(&mut self, curve: usize) -> Option<PendingForecast> {
         self.fit_if_due()?.foreseen(curve)
     }
 
     /// The score of `z`, a number on the chain's own scale.
-    pub fn score(&self, z: f64) -> f64 {
+    pub fn to_score(&self, z: f64) -> f64 {
         self.fit.as_ref().map_or(f64::NAN, |fit| fit.map.invert(z))
     }
 
@@ -215,13 +215,19 @@ impl Chain {
 
     fn central_interval(&self, end: ChainEnd, share: f64) -> (f64, f64) {
         let half = self.fit.as_ref().map_or(f64::NAN, |fit| fit.spread.width(share)) * end.sd;
-        (self.score(end.mean - half), self.score(end.mean + half))
+        (self.to_score(end.mean - half), self.to_score(end.mean + half))
     }
 
     /// The chance that `curve` ends above the best completed one of `rivals` and above all others of them, each as it is forecast:
     /// Σ over nodes x of its own end of weight · \[x > x*\] · Π F_j(x) · F₀(x)^to_come, with F₀ the mean distribution of the ends of `others`, (Σ F_j(x) + ½)/(M + 1).
     /// `None` if it has no points. O(96 · rivals), and O(96 · others) where there are curves to come.
-    pub fn chance(&mut self, curve: usize, rivals: &[usize], others: &[usize], to_come: u64) -> Option<f64> {
+    pub fn win_probability(
+        &mut self,
+        curve: usize,
+        rivals: &[usize],
+        others: &[usize],
+        to_come: u64,
+    ) -> Option<f64> {
         let own = self.forecast(curve)?;
         let mut known = f64::NEG_INFINITY;
         let mut running = Vec::new();
@@ -256,7 +262,7 @@ impl Chain {
         Some(chance)
     }
 
-    fn fit_if_due(&mut self) -> Option<&Fit> {
+    fn fit_if_due(&mut self) -> Option<&ChainFit> {
         if self.fit.is_none() {
             self.fit_again();
         }
@@ -264,7 +270,7 @@ impl Chain {
     }
 
     fn fit_again(&mut self) {
-        self.fit = Fit::new(&self.curves, &self.priors);
+        self.fit = ChainFit::new(&self.curves, &self.priors);
         self.fitted_at = self.points;
         // all forecasts at once: a study that is restored from its log asks for them at other times, and must get the same
         if let Some(fit) = &mut self.fit {
@@ -274,19 +280,19 @@ impl Chain {
 }
 
 /// F₀(x)^to_come.
-fn probability_unbeaten(x: f64, others: &[ChainEnd], spread: &Spread, to_come: u64) -> f64 {
+fn probability_unbeaten(x: f64, others: &[ChainEnd], spread: &EndSpread, to_come: u64) -> f64 {
     let below: f64 = others.iter().map(|&end| spread.below(end, x)).sum();
     ((below + 0.5) / (others.len() as f64 + 1.0)).powf(to_come as f64)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fit::{ROOMS, psi};
+    use super::super::fit::{ROOM_GRID, psi};
     use super::super::transformation::ScoreExtent;
     use super::*;
 
-    fn chain(curves: &[&[f64]]) -> Chain {
-        let mut chain = Chain::new(6);
+    fn chain(curves: &[&[f64]]) -> ChainForecaster {
+        let mut chain = ChainForecaster::new(6);
         for curve in curves {
             chain.push(curve);
         }
@@ -294,7 +300,7 @@ mod tests {
     }
 
     /// The worked example: three completed runs and two running ones of six epochs.
-    fn example() -> Chain {
+    fn example() -> ChainForecaster {
         chain(&[
             &[0.30, 0.42, 0.50, 0.58, 0.60],
             &[0.25, 0.33, 0.41, 0.50, 0.52],
@@ -305,7 +311,7 @@ mod tests {
     }
 
     /// Curves that cross: the low ones at first are the high ones at the end. Five are completed.
-    fn crossing() -> Chain {
+    fn crossing() -> ChainForecaster {
         chain(&[
             &[0.60, 0.56, 0.50, 0.40, 0.36],
             &[0.52, 0.50, 0.47, 0.43, 0.41],
@@ -324,7 +330,7 @@ mod tests {
         }
     }
 
-    fn fit(mut chain: Chain) -> Fit {
+    fn fit(mut chain: ChainForecaster) -> ChainFit {
         chain.fit_again();
         chain.fit.expect("a fit")
     }
@@ -338,15 +344,15 @@ mod tests {
         same(&[top, range, floor], &[0.71, 0.41, 0.177]);
         same(&[fit.map.room / range, fit.map.mean, fit.map.sd], &[0.4, -0.880_573, 0.411_472]);
         same(&fit.centers, &[-0.902_159, -0.372_630, 0.070_541, 0.906_134, 1.100_946]);
-        let evidence = ROOMS.map(|room| {
-            Fit::with_room(&chain.curves, &chain.priors, fit.map.extent, room).expect("a fit").evidence
+        let evidence = ROOM_GRID.map(|room| {
+            ChainFit::with_room(&chain.curves, &chain.priors, fit.map.extent, room).expect("a fit").evidence
         });
         same(
             &evidence,
             &[42.265_546, 45.633_209, 47.814_359, 48.280_411, 47.443_919, 45.334_090, 41.990_714],
         );
         same(&fit.curves[4], &[-0.683_041, 0.136_543, 0.805_559]);
-        same(&[chain.score(0.5), chain.score(fit.map.apply(0.63))], &[fit.map.invert(0.5), 0.63]);
+        same(&[chain.to_score(0.5), chain.to_score(fit.map.apply(0.63))], &[fit.map.invert(0.5), 0.63]);
     }
 
     #[test]
@@ -369,7 +375,8 @@ mod tests {
     /// Curves that keep their order speak for no weight of the slopes; crossing ones for loose slopes.
     #[test]
     fn the_weights_of_the_slopes_are_those_of_the_reference() {
-        let shares = |chain: Chain| fit(chain).models.iter().map(|model| model.share).collect::<Vec<_>>();
+        let shares =
+            |chain: ChainForecaster| fit(chain).models.iter().map(|model| model.share).collect::<Vec<_>>();
         same(&shares(example()), &[0.244_862, 0.474_789, 0.160_809, 0.119_540]);
         // the other two are below .01
         let sum = 0.786_802 + 0.212_765;
@@ -380,15 +387,15 @@ mod tests {
     /// Per run: mean and standard deviation, chance, median and 80 % interval of the score.
     type Expected = (usize, [f64; 2], f64, [f64; 3], [f64; 2]);
 
-    fn assert_forecasts(mut chain: Chain, expected: &[Expected]) {
+    fn assert_forecasts(mut chain: ChainForecaster, expected: &[Expected]) {
         let all: Vec<usize> = (0..chain.len()).collect();
         for &(run, end, chance, scores, interval_95) in expected {
             let forecast = chain.forecast(run).expect("a forecast");
             same(&[forecast.mean, forecast.sd], &end);
             let ((low, high), (lowest, highest)) = (chain.interval_80(forecast), chain.interval_95(forecast));
-            same(&[chain.score(forecast.mean), low, high], &scores);
+            same(&[chain.to_score(forecast.mean), low, high], &scores);
             same(&[lowest, highest], &interval_95);
-            same(&[chain.chance(run, &all, &[], 0).expect("a chance")], &[chance]);
+            same(&[chain.win_probability(run, &all, &[], 0).expect("a chance")], &[chance]);
         }
     }
 
@@ -444,7 +451,7 @@ mod tests {
     #[test]
     fn earlier_runs_stand_for_those_to_come_as_in_the_reference() {
         let mut chain = example();
-        let mut chance = |run| chain.chance(run, &[3, 4], &[0, 1, 2], 2).expect("a chance");
+        let mut chance = |run| chain.win_probability(run, &[3, 4], &[0, 1, 2], 2).expect("a chance");
         same(&[chance(4), chance(3)], &[0.415_926, 0.002_091]);
     }
 
@@ -454,25 +461,25 @@ mod tests {
         (grown.points, grown.counted_from) = (1_000, 0);
         assert!(grown.fit_if_due().is_some());
         let map = grown.fit.as_ref().expect("a fit").map;
-        grown.extend(4, 0.66);
+        grown.append_score(4, 0.66);
         let grown = grown.fit.expect("no fit is due");
         let mut at_once = example();
         at_once.curves[4].push(0.66);
-        let refitted = Fit::with_room(&at_once.curves, &at_once.priors, map.extent, 0.4).expect("a fit");
+        let refitted = ChainFit::with_room(&at_once.curves, &at_once.priors, map.extent, 0.4).expect("a fit");
         // the scale stays, so that only the number of points differs
         assert_eq!(grown.map, map);
-        let freedom = |fit: &Fit| fit.models[0].regressions[3].freedom;
+        let freedom = |fit: &ChainFit| fit.models[0].regressions[3].freedom;
         same(&[freedom(&grown)], &[freedom(&refitted)]);
         let psi = psi(&grown.curves[4], &grown.centers);
         let before = fit(example());
         for (i, a) in psi.iter().enumerate() {
             for (j, b) in psi.iter().enumerate() {
                 let order = grown.sums[3].order;
-                let sum = |fit: &Fit| fit.sums[3].entries[i * order + j];
+                let sum = |fit: &ChainFit| fit.sums[3].entries[i * order + j];
                 same(&[sum(&grown)], &[sum(&before) + a * b]);
             }
         }
-        let coefficients = |fit: &Fit| fit.models[0].regressions[2].coefficients.clone();
+        let coefficients = |fit: &ChainFit| fit.models[0].regressions[2].coefficients.clone();
         same(&coefficients(&grown), &coefficients(&before));
     }
 
@@ -480,16 +487,16 @@ mod tests {
     fn a_curve_that_left_teaches_nothing() {
         let mut chain = example();
         let lost = chain.push(&[1e9, -1e300]);
-        chain.remove(lost);
+        chain.remove_curve(lost);
         assert_eq!(chain.forecast(lost), None);
         assert_eq!(chain.forecast(4), example().forecast(4));
-        assert_eq!(Chain::new(6).fit_if_due().map(|fit| fit.evidence), None);
+        assert_eq!(ChainForecaster::new(6).fit_if_due().map(|fit| fit.evidence), None);
     }
 
     #[test]
     fn constant_and_huge_scores_are_forecast_or_refused_but_never_wrong() {
         for scale in [0.0, 1e-300, 1.0, 1e12, 1e300] {
-            let mut chain = Chain::new(9);
+            let mut chain = ChainForecaster::new(9);
             for run in 0..6 {
                 let curve: Vec<f64> = (1..7).map(|epoch| scale * f64::from(run * epoch)).collect();
                 chain.push(&curve);
@@ -497,7 +504,7 @@ mod tests {
             for run in 0..6 {
                 if let Some(end) = chain.forecast(run) {
                     assert!(end.mean.is_finite() && end.sd.is_finite() && end.sd >= 0.0, "{scale}: {end:?}");
-                    let chance = chain.chance(run, &[0, 1, 2, 3, 4, 5], &[], 0).expect("a chance");
+                    let chance = chain.win_probability(run, &[0, 1, 2, 3, 4, 5], &[], 0).expect("a chance");
                     assert!((0.0..=1.0 + 1e-9).contains(&chance), "{scale}: {chance}");
                 }
             }

@@ -1,6 +1,6 @@
 //! Whether earlier studies teach a contest anything: they count only while they foresee it better than its own trials do.
 
-use super::end::Foreseen;
+use super::end::PendingForecast;
 use crate::statistics::quantile_of_sorted;
 
 /// Earlier runs count only while the new points are likelier with them than without by this much.
@@ -76,7 +76,7 @@ impl ScoreMotion {
 
 /// The evidence for earlier studies, from the second trial on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Guard {
+pub(super) struct LessonGuard {
     /// L, by the next levels.
     next: f64,
     /// F, by the ends.
@@ -84,10 +84,10 @@ pub(super) struct Guard {
     /// The trials that F is of.
     completed: usize,
     /// Per trial its forecasts with and without earlier studies, to be held against its end.
-    forecasts: Vec<Vec<(Foreseen, Foreseen)>>,
+    forecasts: Vec<Vec<(PendingForecast, PendingForecast)>>,
 }
 
-impl Guard {
+impl LessonGuard {
     /// A point whose density with earlier studies is e^`gained` times that without.
     pub(super) fn weigh_point(&mut self, gained: f64) {
         self.next = (self.next + gained.clamp(-MAX_POINT_LOG_GAIN, MAX_POINT_LOG_GAIN)).min(MAX_LOG_GAIN);
@@ -98,8 +98,8 @@ impl Guard {
         &mut self,
         trial: usize,
         (level, epochs): (u64, u64),
-        with: Option<Foreseen>,
-        without: Option<Foreseen>,
+        with: Option<PendingForecast>,
+        without: Option<PendingForecast>,
     ) {
         let (level, epochs) = (level as f64, epochs as f64);
         if trial == 0 || level < FORECAST_FROM_FRACTION * epochs || level > FORECAST_TO_FRACTION * epochs {

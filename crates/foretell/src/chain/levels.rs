@@ -1,6 +1,6 @@
 //! The epochs at which the chain looks at curves, and what it expects of them before it has seen any.
 
-use crate::linalg::inverse::Symmetric;
+use crate::linalg::inverse::SymmetricMatrix;
 
 /// The distance of two levels, as a factor. Finer grids gained nothing and cost more regressions.
 const LEVEL_RATIO: f64 = 1.33;
@@ -78,7 +78,7 @@ pub(super) fn priors(levels: &[u64]) -> Vec<LevelPrior> {
     let prior = |level: usize| {
         let below: Vec<f64> =
             (0..level).flat_map(|i| (0..level).map(move |j| (i, j))).map(|(i, j)| entry(i, j)).collect();
-        let mut inverse = Symmetric::zeros(level);
+        let mut inverse = SymmetricMatrix::zeros(level);
         for i in 0..level {
             for j in 0..=i {
                 inverse.data[i * inverse.stride + j] = entry(i, j);
@@ -91,7 +91,7 @@ pub(super) fn priors(levels: &[u64]) -> Vec<LevelPrior> {
             && let Some(found) = inverse.invert()
         {
             log_determinant = found;
-            inverse.multiply(&with, &mut slopes);
+            inverse.multiply_vector(&with, &mut slopes);
         }
         let known: f64 = slopes.iter().zip(&with).map(|(slope, with)| slope * with).sum();
         let variance = (entry(level, level) - known).max(MIN_VARIANCE);

@@ -1,7 +1,7 @@
 //! The regression of one level on those below it.
 
 use super::levels::LevelPrior;
-use crate::linalg::inverse::Symmetric;
+use crate::linalg::inverse::SymmetricMatrix;
 use statrs::function::gamma::ln_gamma;
 use std::f64::consts::PI;
 
@@ -85,7 +85,7 @@ impl LevelRegression {
             _ => slopes_weight * prior.below[(i - 1) * (size - 1) + j - 1],
         };
         let weighted: Vec<f64> = (0..size).map(|i| (0..size).map(|j| weight(i, j) * mean[j]).sum()).collect();
-        let mut after = Symmetric::zeros(size);
+        let mut after = SymmetricMatrix::zeros(size);
         for i in 0..size {
             for j in 0..=i {
                 after.data[i * after.stride + j] = weight(i, j) + sums.entry(i, j);
@@ -97,7 +97,7 @@ impl LevelRegression {
         let right: Vec<f64> =
             (0..size).map(|i| weighted[i] + sums.entry(i, size) + center * sums.entry(i, 0)).collect();
         let mut coefficients = vec![0.0; size];
-        after.multiply(&right, &mut coefficients);
+        after.multiply_vector(&right, &mut coefficients);
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let squares = sums.entry(size, size) + 2.0 * center * sums.entry(0, size) + runs * center * center;
         // where the runs lie on the regression, rounding can make this negative

@@ -51,14 +51,14 @@ pub(super) struct ScoreTransformation {
 
 impl ScoreTransformation {
     /// w(y), not standardized.
-    pub(super) fn warped(&self, score: f64) -> f64 {
+    pub(super) fn warp_score(&self, score: f64) -> f64 {
         let ScoreExtent { top, floor, .. } = self.extent;
         -(1.0 + (top - score.max(floor)) / self.room).max(MIN_LOG_ARGUMENT).ln()
     }
 
     /// z of a score.
     pub(super) fn apply(&self, score: f64) -> f64 {
-        (self.warped(score) - self.mean) / self.sd
+        (self.warp_score(score) - self.mean) / self.sd
     }
 
     /// The score of z, at most ten ranges below the floor: with few completed runs the lower end of an interval is so far out that a

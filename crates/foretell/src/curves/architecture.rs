@@ -8,7 +8,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 /// The name of the configuration value that contains a network in layer notation, as in the paper's released data.
-pub const NETWORK: &str = "net";
+pub const NETWORK_KEY: &str = "net";
 /// The name of the configuration value with a network's number of weights ([`Counts::weights`]).
 pub const WEIGHTS_KEY: &str = "weights";
 /// The name of the value with a network's multiply-adds per image ([`Counts::multiply_adds`]).
@@ -118,7 +118,7 @@ pub struct ImageShape {
 
 /// The size of a network: its weights, layers and multiply-adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counts {
+pub struct NetworkCounts {
     /// Multiplicative weights, biases not counted: the paper's `parameter_value_count`.
     pub weights: u64,
     /// All trained numbers, biases counted.
@@ -209,7 +209,7 @@ impl LayerSequence {
     ///
     /// # Errors
     /// [`ArchitectureError::Order`] if a pooling window is larger than the remaining image.
-    pub fn counts(&self, input: ImageShape) -> Result<Counts, ArchitectureError> {
+    pub fn network_counts(&self, input: ImageShape) -> Result<NetworkCounts, ArchitectureError> {
         self.check()?;
         let (mut channels, mut height, mut width) = (input.channels as u64, input.height, input.width);
         let (mut weights, mut biases, mut layers, mut multiply_adds) = (0_u64, 0_u64, 0, 0_u64);
@@ -258,7 +258,7 @@ impl LayerSequence {
             }
             layers += usize::from(!matches!(layer, Layer::Dropout { .. }));
         }
-        Ok(Counts { weights, parameters: weights.saturating_add(biases), layers, multiply_adds })
+        Ok(NetworkCounts { weights, parameters: weights.saturating_add(biases), layers, multiply_adds })
     }
 }
 
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn counts_too_large_for_a_number_stay_at_the_largest() {
         let net: LayerSequence = "[C(1000000,100000,1), C(1000000,1000000,1), SM(10)]".parse().unwrap();
-        let counts = net.counts(CIFAR).unwrap();
+        let counts = net.network_counts(CIFAR).unwrap();
         assert_eq!((counts.weights, counts.parameters), (u64::MAX, u64::MAX));
     }
 
@@ -289,7 +289,7 @@ mod tests {
         for (net, weights, layers) in rows {
             let sequence: LayerSequence = net.parse().unwrap();
             assert_eq!(sequence.to_string(), net);
-            let counts = sequence.counts(CIFAR).unwrap();
+            let counts = sequence.network_counts(CIFAR).unwrap();
             assert_eq!((counts.weights, counts.layers), (weights, layers), "{net}");
         }
     }
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn dense_layers_are_counted_from_the_true_image_size() {
         let net: LayerSequence = "[C(8,3,1), P(2,2), FC(16), D(1,1), SM(10)]".parse().unwrap();
-        let counts = net.counts(CIFAR).unwrap();
+        let counts = net.network_counts(CIFAR).unwrap();
         // 3·9·8 convolution, 16·16·8·16 dense, 16·10 softmax; biases 8 + 16 + 10
         assert_eq!(counts.weights, 216 + 32_768 + 160);
         assert_eq!(counts.parameters, counts.weights + 34);
@@ -320,6 +320,6 @@ mod tests {
             assert!(error.contains(expected), "{text}: {error}");
         }
         let net: LayerSequence = "[P(5,3), P(5,3), P(5,3), SM(10)]".parse().unwrap();
-        assert!(net.counts(CIFAR).unwrap_err().to_string().contains("layer 3"));
+        assert!(net.network_counts(CIFAR).unwrap_err().to_string().contains("layer 3"));
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Declared feature groups and scales of configuration columns. For other columns, both are inferred from names and values.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Columns {
+pub struct ColumnDeclarations {
     /// The feature group of a column.
     pub groups: BTreeMap<String, FeatureGroup>,
     /// The scale of each declared numeric column. Other columns use log10 if they are positive and span more than a factor of
@@ -15,9 +15,9 @@ pub struct Columns {
     pub scales: BTreeMap<String, Scale>,
 }
 
-impl Columns {
+impl ColumnDeclarations {
     /// The feature group of the column `name`: as declared, or architecture if its text is in layer notation, or as the name tells.
-    pub fn group(&self, name: &str, in_layer_notation: bool) -> FeatureGroup {
+    pub fn feature_group(&self, name: &str, in_layer_notation: bool) -> FeatureGroup {
         let usual = || if in_layer_notation { FeatureGroup::Architecture } else { group_of_name(name) };
         self.groups.get(name).copied().unwrap_or_else(usual)
     }

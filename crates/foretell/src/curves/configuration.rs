@@ -54,7 +54,7 @@ impl From<WrittenValue> for Value {
 
 impl Value {
     /// The number, if it is one.
-    pub fn number(&self) -> Option<f64> {
+    pub fn as_number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
             Self::Text(_) | Self::Missing => None,
@@ -62,7 +62,7 @@ impl Value {
     }
 
     /// The text, if it is one.
-    pub fn text(&self) -> Option<&str> {
+    pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             Self::Number(_) | Self::Missing => None,
@@ -77,7 +77,7 @@ impl Value {
     /// assert_eq!(Value::of_cell("adam"), Value::Text("adam".into()));
     /// assert_eq!(Value::of_cell(" "), Value::Missing);
     /// ```
-    pub fn of_cell(cell: &str) -> Self {
+    pub fn from_cell(cell: &str) -> Self {
         let cell = cell.trim();
         if cell.is_empty() || ["nan", "na", "none", "null"].iter().any(|word| cell.eq_ignore_ascii_case(word))
         {
@@ -163,7 +163,7 @@ mod tests {
         }
         for number in [7.0, -0.0, 0.1, 9_007_199_254_740_991.0, 9_007_199_254_740_992.0, -1e18, f64::MAX] {
             let back: Value = serde_json::from_str(&written(number)).unwrap();
-            assert_eq!(back.number().map(f64::to_bits), Some(number.to_bits()), "{number}");
+            assert_eq!(back.as_number().map(f64::to_bits), Some(number.to_bits()), "{number}");
         }
         let others = [Value::Text("7".into()), Value::Missing];
         assert_eq!(serde_json::to_string(&others).unwrap(), r#"["7",null]"#);

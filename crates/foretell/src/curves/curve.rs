@@ -33,7 +33,7 @@ pub enum CurveError {
         before: f64,
     },
     /// A value with another direction than the values before it.
-    #[error("{} values are better, but in the curve so far {} ones are. Use the same direction for all values", given.better(), own.better())]
+    #[error("{} values are better, but in the curve so far {} ones are. Use the same direction for all values", given.better_word(), own.better_word())]
     Direction {
         /// The direction of the curve.
         own: Direction,
@@ -67,7 +67,7 @@ pub enum RunScore {
 
 impl RunScore {
     /// The score of this `curve` after each of its steps: the curve itself, [`Curve::running_best`] or [`Curve::running_mean`].
-    pub fn curve(self, curve: &Curve) -> Cow<'_, Curve> {
+    pub fn score_curve(self, curve: &Curve) -> Cow<'_, Curve> {
         match self {
             Self::Last => Cow::Borrowed(curve),
             Self::Best => Cow::Owned(curve.running_best()),
@@ -78,7 +78,7 @@ impl RunScore {
     /// The current score of this `curve`; `None` before its first finite value.
     pub fn value_of(self, curve: &Curve) -> Option<f64> {
         match self {
-            Self::Last => curve.last().map(|(_, score)| score),
+            Self::Last => curve.last_point().map(|(_, score)| score),
             Self::Best => curve.scores().iter().copied().max_by(f64::total_cmp),
             Self::Mean(count) => mean_of_last(curve.scores(), count),
         }
@@ -221,7 +221,7 @@ impl Curve {
         if let Some(value) = value.into().filter(|value| value.is_finite()) {
             self.gaps.extend(self.diverged_at.take());
             self.steps.push(step);
-            self.scores.push(direction.score(value));
+            self.scores.push(direction.to_score(value));
         } else if self.diverged_at.is_none() {
             self.diverged_at = Some(step);
         }
@@ -254,7 +254,7 @@ impl Curve {
     }
 
     /// The last finite point, `(step, score)`.
-    pub fn last(&self) -> Option<(f64, f64)> {
+    pub fn last_point(&self) -> Option<(f64, f64)> {
         Some((*self.steps.last()?, *self.scores.last()?))
     }
 
@@ -271,7 +271,7 @@ impl Curve {
     /// assert_eq!((curve.gaps(), curve.diverged_at()), (&[2.0][..], None));
     /// assert_eq!(curve.until(3.0).diverged_at(), Some(2.0)); // who looks then cannot know that it recovers
     /// ```
-    pub fn gaps(&self) -> &[f64] {
+    pub fn gap_starts(&self) -> &[f64] {
         &self.gaps
     }
 
@@ -325,7 +325,7 @@ impl Curve {
 
     /// The part of the curve up to and including `step`.
     #[must_use]
-    pub fn until(&self, step: f64) -> Self {
+    pub fn prefix_until(&self, step: f64) -> Self {
         let count = self.steps.partition_point(|&s| s <= step);
         let mut gaps = self.gaps[..self.gaps.partition_point(|&s| s <= step)].to_vec();
         let last = self.steps[..count].last().copied().unwrap_or(f64::NEG_INFINITY);
@@ -354,14 +354,14 @@ mod tests {
         let diverged = Curve::new(&steps, &[0.1, 0.2, 0.3, nan, f64::INFINITY], Direction::Maximize).unwrap();
         assert_eq!((diverged.len(), diverged.diverged_at()), (3, Some(4.0)));
         assert_eq!(diverged.interpolate_at(4.0), None);
-        assert_eq!(diverged.until(3.0).diverged_at(), None);
+        assert_eq!(diverged.prefix_until(3.0).diverged_at(), None);
     }
 
     #[test]
     fn a_run_is_worth_its_last_value_or_the_best_it_has_reached() {
         let curve = Curve::from_epoch_values(&[0.5, 0.9, 0.7, f64::NAN], Direction::Maximize);
-        assert_eq!(RunScore::Last.curve(&curve).as_ref(), &curve);
-        let best = RunScore::Best.curve(&curve).into_owned();
+        assert_eq!(RunScore::Last.score_curve(&curve).as_ref(), &curve);
+        let best = RunScore::Best.score_curve(&curve).into_owned();
         assert_eq!((best.steps(), best.scores()), (curve.steps(), &[0.5, 0.9, 0.9][..]));
         assert_eq!(best.diverged_at(), Some(4.0), "what was reached does not undo a divergence");
         assert_eq!(
@@ -389,6 +389,6 @@ mod tests {
         curve.push(1.0, 0.3, Direction::Minimize).unwrap();
         let error = curve.push(2.0, 0.2, Direction::Maximize).unwrap_err();
         assert_eq!(error, CurveError::Direction { own: Direction::Minimize, given: Direction::Maximize });
-        assert_eq!(curve.until(1.0).direction(), Some(Direction::Minimize));
+        assert_eq!(curve.prefix_until(1.0).direction(), Some(Direction::Minimize));
     }
 }

@@ -4,7 +4,7 @@
 //! names would have to be maintained.
 
 use crate::curves::architecture::{ImageShape, Layer, LayerSequence};
-use crate::curves::columns::Columns;
+use crate::curves::columns::ColumnDeclarations;
 use crate::curves::configuration::{Configuration, FeatureGroup, Value};
 use crate::curves::scale::Scale;
 use std::collections::BTreeSet;
@@ -55,17 +55,17 @@ pub const ARCHITECTURE_FEATURES: [&str; 12] = [
 /// * text with more values is left out, see [`Encoder::left_out`];
 /// * columns that never vary are dropped.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Encoder {
+pub struct ConfigurationEncoder {
     columns: Vec<(String, FeatureGroup, ColumnEncoding)>,
     /// Text columns that are left out, and how many values they have.
     left_out: Vec<(String, usize)>,
 }
 
-impl Encoder {
+impl ConfigurationEncoder {
     /// Fits an encoder. `columns` contains the declared feature groups and scales.
     pub fn fit<'a>(
         configurations: impl Iterator<Item = &'a Configuration> + Clone,
-        columns: &Columns,
+        columns: &ColumnDeclarations,
     ) -> Self {
         let names: BTreeSet<&String> = configurations.clone().flat_map(|c| c.keys()).collect();
         let mut encoder = Self::default();
@@ -76,7 +76,7 @@ impl Encoder {
                 ColumnFit::Constant => {}
                 ColumnFit::TooMany(values) => encoder.left_out.push((name.clone(), values)),
                 ColumnFit::Column(encoding) => {
-                    let group = columns.group(name, encoding == ColumnEncoding::Layers);
+                    let group = columns.feature_group(name, encoding == ColumnEncoding::Layers);
                     encoder.columns.push((name.clone(), group, encoding));
                 }
             }
@@ -85,7 +85,7 @@ impl Encoder {
     }
 
     /// The text columns that are left out for having more than 12 different values, and how many they have.
-    pub fn left_out(&self) -> &[(String, usize)] {
+    pub fn left_out_columns(&self) -> &[(String, usize)] {
         &self.left_out
     }
 
@@ -99,7 +99,7 @@ impl Encoder {
     /// assert!(encoder.beyond(&lr(0.2)).is_empty());
     /// assert_eq!(encoder.beyond(&lr(10.0)), ["lr = 10, beyond 0.0001 to 0.1"]);
     /// ```
-    pub fn beyond(&self, configuration: &Configuration) -> Vec<String> {
+    pub fn describe_far_values(&self, configuration: &Configuration) -> Vec<String> {
         let strangeness = |(name, _, encoding): &(String, FeatureGroup, ColumnEncoding)| match (
             encoding,
             configuration.get(name)?,
@@ -121,12 +121,12 @@ impl Encoder {
     }
 
     /// The feature group of each column that [`Encoder::encode`] gives.
-    pub fn groups(&self) -> Vec<FeatureGroup> {
+    pub fn column_groups(&self) -> Vec<FeatureGroup> {
         self.columns.iter().flat_map(|(_, group, encoding)| vec![*group; width(encoding)]).collect()
     }
 
     /// The names of the columns that [`Encoder::encode`] gives.
-    pub fn names(&self) -> Vec<String> {
+    pub fn column_names(&self) -> Vec<String> {
         let names = self.columns.iter().flat_map(|(name, _, encoding)| match encoding {
             ColumnEncoding::Number { least, indicator, .. } => {
                 let number = if least.is_some() { format!("log10 {name}") } else { name.clone() };
@@ -143,7 +143,7 @@ impl Encoder {
     }
 
     /// The columns of configurations that are transformed to log10.
-    pub fn logarithmic(&self) -> Vec<&str> {
+    pub fn log_columns(&self) -> Vec<&str> {
         let taken =
             |encoding: &ColumnEncoding| matches!(encoding, ColumnEncoding::Number { least: Some(_), .. });
         self.columns
@@ -160,7 +160,7 @@ impl Encoder {
             let value = configuration.get(name).unwrap_or(&Value::Missing);
             match encoding {
                 ColumnEncoding::Number { least, center, indicator, .. } => {
-                    let number = value.number().map(|v| to_column_scale(v, *least));
+                    let number = value.as_number().map(|v| to_column_scale(v, *least));
                     row.push(number.unwrap_or(*center));
                     if *indicator {
                         row.push(f64::from(u8::from(number.is_none())));
@@ -171,7 +171,7 @@ impl Encoder {
                     row.extend(values.iter().map(|category| f64::from(u8::from(*category == cell))));
                 }
                 ColumnEncoding::Layers => {
-                    row.extend(value.text().map_or([0.0; ARCHITECTURE_FEATURES.len()], layer_features))
+                    row.extend(value.as_text().map_or([0.0; ARCHITECTURE_FEATURES.len()], layer_features))
                 }
             }
         }
@@ -206,7 +206,7 @@ enum ColumnFit {
 
 /// `scale`: as declared.
 fn fit_column(values: &[&Value], scale: Option<Scale>) -> ColumnFit {
-    let texts: BTreeSet<String> = values.iter().filter_map(|v| v.text()).map(str::to_owned).collect();
+    let texts: BTreeSet<String> = values.iter().filter_map(|v| v.as_text()).map(str::to_owned).collect();
     if texts.is_empty() {
         return fit_numbers(values, scale).map_or(ColumnFit::Constant, ColumnFit::Column);
     }
@@ -222,7 +222,7 @@ fn fit_column(values: &[&Value], scale: Option<Scale>) -> ColumnFit {
 }
 
 fn fit_numbers(values: &[&Value], scale: Option<Scale>) -> Option<ColumnEncoding> {
-    let numbers: Vec<f64> = values.iter().filter_map(|v| v.number()).collect();
+    let numbers: Vec<f64> = values.iter().filter_map(|v| v.as_number()).collect();
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let indicator = !numbers.is_empty() && numbers.len() < values.len();
@@ -245,7 +245,7 @@ fn layer_features(text: &str) -> [f64; ARCHITECTURE_FEATURES.len()] {
     let Ok(sequence) = text.parse::<LayerSequence>() else {
         return [0.0; ARCHITECTURE_FEATURES.len()];
     };
-    let counted = sequence.counts(INPUT_SHAPE);
+    let counted = sequence.network_counts(INPUT_SHAPE);
     // at least 1, because 0 has no logarithm
     let (weights, multiply_adds) = counted.map_or((1, 1), |c| (c.weights.max(1), c.multiply_adds.max(1)));
     let (mut side, mut filters, mut kernels) = (INPUT_SHAPE.height, Vec::new(), Vec::new());
@@ -310,9 +310,9 @@ mod tests {
                 ("rate", Value::Number(0.9)),
             ]),
         ];
-        let encoder = Encoder::fit(rows.iter(), &Columns::default());
+        let encoder = ConfigurationEncoder::fit(rows.iter(), &ColumnDeclarations::default());
         assert_eq!(
-            encoder.names(),
+            encoder.column_names(),
             ["batch", "log10 lr", "opt = adam", "opt = sgd", "rate", "rate is missing"]
         );
         assert_eq!(encoder.encode(&rows[0]), [64.0, -3.0, 1.0, 0.0, 0.9, 1.0]);
@@ -327,25 +327,29 @@ mod tests {
             configuration(&[("wd", Value::Number(wd)), ("weights", Value::Number(weights))])
         };
         let rows = [row(0.0, 1e3), row(1e-4, 1e6), row(1e-2, 1e4)];
-        let detected = Encoder::fit(rows.iter(), &Columns::default());
+        let detected = ConfigurationEncoder::fit(rows.iter(), &ColumnDeclarations::default());
         assert_eq!(
-            detected.names(),
+            detected.column_names(),
             ["wd", "log10 weights"],
             "a column with 0 is not seen to be logarithmic"
         );
         let scales = [("wd", Scale::Log), ("weights", Scale::Linear), ("absent", Scale::Log)];
-        let declared = Columns {
+        let declared = ColumnDeclarations {
             groups: [("wd".to_owned(), FeatureGroup::Architecture)].into(),
             scales: scales.map(|(name, scale)| (name.to_owned(), scale)).into(),
         };
-        let encoder = Encoder::fit(rows.iter(), &declared);
-        assert_eq!(encoder.names(), ["log10 wd", "weights"]);
+        let encoder = ConfigurationEncoder::fit(rows.iter(), &declared);
+        assert_eq!(encoder.column_names(), ["log10 wd", "weights"]);
         assert_eq!(encoder.encode(&rows[0]), [-4.0, 1e3], "0 has no log10: the smallest above 0");
         assert_eq!(encoder.encode(&rows[2]), [-2.0, 1e4]);
-        assert_eq!(encoder.groups(), [FeatureGroup::Architecture; 2]);
-        assert_eq!(encoder.logarithmic(), ["wd"]);
+        assert_eq!(encoder.column_groups(), [FeatureGroup::Architecture; 2]);
+        assert_eq!(encoder.log_columns(), ["wd"]);
         let nowhere = [row(0.0, 1.0), row(-1.0, 1.0)];
-        assert_eq!(Encoder::fit(nowhere.iter(), &declared).names(), ["wd"], "no number has a logarithm");
+        assert_eq!(
+            ConfigurationEncoder::fit(nowhere.iter(), &declared).column_names(),
+            ["wd"],
+            "no number has a logarithm"
+        );
     }
 
     #[test]
@@ -358,13 +362,13 @@ mod tests {
             ])
         };
         let rows: Vec<Configuration> = (0..40).map(row).collect();
-        let encoder = Encoder::fit(rows.iter(), &Columns::default());
-        assert_eq!(encoder.left_out(), [("many".to_owned(), 13)]);
-        assert_eq!(encoder.names().len(), 1 + 12);
-        assert!(encoder.beyond(&rows[0]).is_empty());
+        let encoder = ConfigurationEncoder::fit(rows.iter(), &ColumnDeclarations::default());
+        assert_eq!(encoder.left_out_columns(), [("many".to_owned(), 13)]);
+        assert_eq!(encoder.column_names().len(), 1 + 12);
+        assert!(encoder.describe_far_values(&rows[0]).is_empty());
         let far = configuration(&[("lr", Value::Number(5.0)), ("opt", Value::Text("new".into()))]);
         assert_eq!(
-            encoder.beyond(&far),
+            encoder.describe_far_values(&far),
             ["lr = 5, beyond 0.1 to 1.1", "opt = new, which no completed run has"]
         );
     }
@@ -374,8 +378,8 @@ mod tests {
         let nets =
             ["[C(64,5,1), P(2,2), FC(128), D(1,1), SM(10)]", "[C(32,3,1), C(128,1,1), GAP(10), SM(10)]"];
         let rows = nets.map(|net| configuration(&[("net", Value::Text(net.into()))]));
-        let encoder = Encoder::fit(rows.iter(), &Columns::default());
-        assert!(encoder.groups().iter().all(|&group| group == FeatureGroup::Architecture));
+        let encoder = ConfigurationEncoder::fit(rows.iter(), &ColumnDeclarations::default());
+        assert!(encoder.column_groups().iter().all(|&group| group == FeatureGroup::Architecture));
         let row = encoder.encode(&rows[1]);
         assert_eq!(row[1..10], [4.0, 2.0, 0.0, 0.0, 1.0, 6.0, 7.0, 5.0, 2.0]);
         assert!((row[10] - 5.0).abs() < 1e-12);

@@ -4,10 +4,10 @@
 //! recognize them, and no fixed cap fits all metrics. Points below the floor are compressed instead of cut off: the depth of a curve
 //! distinguishes a run that recovers from one that is lost. The logarithm of the depth, which has no end, was worse on recorded sets.
 
-use crate::curves::columns::Columns;
+use crate::curves::columns::ColumnDeclarations;
 use crate::curves::configuration::{Configuration, Run};
 use crate::curves::curve::{Curve, RunScore};
-use crate::curves::encoding::Encoder;
+use crate::curves::encoding::ConfigurationEncoder;
 use crate::curves::metric::{Direction, Metric};
 use crate::curves::scale::Scale;
 use crate::curves::training::TrainingSet;
@@ -50,7 +50,7 @@ pub enum HistoryError {
     /// A curve was made with another direction than the metric's.
     #[error(
         "the curve of run `{run}` has the opposite direction: {} values of `{}` are better. Create all curves with the same direction",
-        metric.direction.better(), metric.name
+        metric.direction.better_word(), metric.name
     )]
     Direction {
         /// The run's id.
@@ -70,7 +70,7 @@ pub struct HistoryOptions {
     /// The step to forecast; `None`: the last step that at least half of the runs reach.
     pub target: Option<f64>,
     /// The declared feature groups and scales of configuration columns.
-    pub columns: Columns,
+    pub columns: ColumnDeclarations,
     /// The rule that scores a run. With [`RunScore::Best`], its [running best](Curve::running_best) is forecast, from the running best
     /// so far.
     pub run_score: RunScore,
@@ -98,7 +98,7 @@ pub struct History {
     prefixes: Vec<Vec<f64>>,
     finals: Vec<Option<f64>>,
     configurations: Vec<Configuration>,
-    columns: Columns,
+    columns: ColumnDeclarations,
     metric: Metric,
     scale: Scale,
     floor: f64,
@@ -123,10 +123,13 @@ impl History {
         let metric = resolve_metric(runs, options.metric.as_ref())?;
         let direction = metric.direction;
         let scored: Vec<Cow<'_, Curve>> =
-            runs.iter().map(|run| options.run_score.curve(&run.curve)).collect();
+            runs.iter().map(|run| options.run_score.score_curve(&run.curve)).collect();
         let curves: Vec<&Curve> = scored.iter().map(AsRef::as_ref).collect();
-        let longest =
-            curves.iter().filter_map(|c| c.last()).map(|(step, _)| step).fold(f64::NEG_INFINITY, f64::max);
+        let longest = curves
+            .iter()
+            .filter_map(|c| c.last_point())
+            .map(|(step, _)| step)
+            .fold(f64::NEG_INFINITY, f64::max);
         if longest.is_infinite() {
             return Err(HistoryError::Empty);
         }
@@ -152,7 +155,7 @@ impl History {
             finals: Vec::new(),
             configurations: runs.iter().map(|run| run.configuration.clone()).collect(),
             columns: options.columns.clone(),
-            bounds: metric.bounds.around(values(&curves, direction)),
+            bounds: metric.bounds.range_if_containing(values(&curves, direction)),
             metric,
             floor,
             depth,
@@ -179,13 +182,13 @@ impl History {
     /// The scores of this `curve` on the grid, as far as it goes, on the history's scale. After a divergence, the score is
     /// [`History::lowest`].
     pub fn prefix_of(&self, curve: &Curve) -> Vec<f64> {
-        self.scores_on_grid(&self.run_score.curve(curve))
+        self.scores_on_grid(&self.run_score.score_curve(curve))
     }
 
     /// The recorded score at the target step of the run with this `curve`, on the history's scale; `None` if the run has not come so
     /// far, or diverged.
     pub fn end_of(&self, curve: &Curve) -> Option<f64> {
-        let scored = self.run_score.curve(curve);
+        let scored = self.run_score.score_curve(curve);
         let end = scored.interpolate_at(*self.grid.last()?)?;
         Some(self.compress_below_floor(self.scale.apply(end, self.direction())))
     }
@@ -193,11 +196,11 @@ impl History {
     /// The recorded final value of this `curve`, in the unit of the metric: its value at the target step, or the best value
     /// before it diverged, if that counts. `None` if the run is still to be forecast.
     pub fn recorded_end(&self, curve: &Curve) -> Option<f64> {
-        let scored = self.run_score.curve(curve);
+        let scored = self.run_score.score_curve(curve);
         let lost = curve.diverged_at().is_some() && self.run_score == RunScore::Best;
-        let reached = scored.last().filter(|_| lost).map(|(_, score)| score);
+        let reached = scored.last_point().filter(|_| lost).map(|(_, score)| score);
         let score = scored.interpolate_at(*self.grid.last()?).or(reached)?;
-        Some(self.direction().value(score))
+        Some(self.direction().to_value(score))
     }
 
     fn scores_on_grid(&self, curve: &Curve) -> Vec<f64> {
@@ -207,12 +210,12 @@ impl History {
                 .grid
                 .iter()
                 .filter(|&&step| diverged.is_some_and(|at| at <= step))
-                .map(|_| self.lowest())
+                .map(|_| self.lowest_score())
                 .collect();
         };
         let lost = |prefix: &[f64]| match (self.run_score, prefix.last()) {
             (RunScore::Best, Some(&best)) => best,
-            _ => self.lowest(),
+            _ => self.lowest_score(),
         };
         let mut prefix = Vec::with_capacity(self.grid.len());
         for &step in &self.grid {
@@ -245,7 +248,7 @@ impl History {
         if below <= 0.0 || self.literal {
             return score.max(worst);
         }
-        let left = score - self.lowest();
+        let left = score - self.lowest_score();
         if left > 0.0 { (self.floor - self.depth * below / left).max(worst) } else { worst }
     }
 
@@ -255,7 +258,7 @@ impl History {
     }
 
     /// The number of steps the runs share, if they are more than 2000, so that the grid has evenly spaced ones in their place.
-    pub fn thinned(&self) -> Option<usize> {
+    pub fn thinned_step_count(&self) -> Option<usize> {
         self.thinned
     }
 
@@ -275,19 +278,19 @@ impl History {
     }
 
     /// The scores of run `i` on the grid, as far as it goes.
-    pub fn prefix(&self, i: usize) -> &[f64] {
+    pub fn run_prefix(&self, i: usize) -> &[f64] {
         &self.prefixes[i]
     }
 
     /// Below this score a run is lost: as far below the runs' median first score as the best final score is above it, or, where
     /// more than half of the runs that did not diverge end lower still (losses that only rise), as far below their median final
     /// score. Scores below it are drawn together: see [`History`].
-    pub fn floor(&self) -> f64 {
+    pub fn score_floor(&self) -> f64 {
         self.floor
     }
 
     /// The final score of a run that diverged; all others are higher.
-    pub fn lowest(&self) -> f64 {
+    pub fn lowest_score(&self) -> f64 {
         self.floor - self.depth
     }
 
@@ -298,22 +301,22 @@ impl History {
 
     /// Whether `score` is lower than that of any run. The result of [`History::possible_value`] then means "this value or a worse one".
     pub fn is_beyond_worst(&self, score: f64) -> bool {
-        score < self.compress_below_floor(self.worst) || score <= self.lowest()
+        score < self.compress_below_floor(self.worst) || score <= self.lowest_score()
     }
 
     /// The best score that there can be, if the metric is bounded.
-    pub fn ceiling(&self) -> Option<f64> {
+    pub fn score_ceiling(&self) -> Option<f64> {
         let best = match self.direction() {
             Direction::Maximize => self.bounds.1,
             Direction::Minimize => self.bounds.0,
         };
         // no logarithm reaches that of 0
         let reached = best.is_finite() && !(self.scale == Scale::Log && best <= 0.0);
-        reached.then(|| self.scale.apply(self.direction().score(best), self.direction()))
+        reached.then(|| self.scale.apply(self.direction().to_score(best), self.direction()))
     }
 
     /// The lowest and the highest possible value of the metric; −∞ and ∞ without bounds.
-    pub fn bounds(&self) -> (f64, f64) {
+    pub fn metric_bounds(&self) -> (f64, f64) {
         self.bounds
     }
 
@@ -339,15 +342,15 @@ impl History {
 
     /// The metric value, in the user's unit and direction, of a score of this history; the worst value of any run for all scores
     /// that are lower than it, such as [`History::lowest`], where a run that diverged stands. A better score never has a worse value.
-    pub fn value(&self, score: f64) -> f64 {
+    pub fn to_value(&self, score: f64) -> f64 {
         self.direction()
-            .value(self.scale.invert(self.expand_below_floor(score, self.worst), self.direction()))
+            .to_value(self.scale.invert(self.expand_below_floor(score, self.worst), self.direction()))
     }
 
     /// The score, on the history's scale, of a metric value in the user's unit: undone by [`History::value`] for all values that
     /// are no worse than the worst of any run.
-    pub fn score(&self, value: f64) -> f64 {
-        self.compress_below_floor(self.scale.apply(self.direction().score(value), self.direction()))
+    pub fn to_score(&self, value: f64) -> f64 {
+        self.compress_below_floor(self.scale.apply(self.direction().to_score(value), self.direction()))
     }
 
     /// [`History::value`] of the score that a run worth `now` may reach, held to possible values: a quantile of an accuracy that lies
@@ -362,18 +365,21 @@ impl History {
 
     /// The value of the score that a run worth `now` may reach, not held to bounds: two scores never have one value.
     pub fn unbounded_value(&self, score: f64, now: f64) -> f64 {
-        let now =
-            if now > self.lowest() { self.expand_below_floor(now, f64::NEG_INFINITY) } else { self.worst };
+        let now = if now > self.lowest_score() {
+            self.expand_below_floor(now, f64::NEG_INFINITY)
+        } else {
+            self.worst
+        };
         let worst = self.worst.min(now);
         let below = self.compress_below_floor(worst) - score;
         // what was drawn together cannot be told apart so far down: from the worst value on, a score is as far below as it says
         let scaled = if below > 0.0 { worst - below } else { self.expand_below_floor(score, worst) };
-        self.direction().value(self.scale.invert(scaled, self.direction()))
+        self.direction().to_value(self.scale.invert(scaled, self.direction()))
     }
 
     /// An encoder for configurations, fitted on the runs `indices`.
-    pub fn encoder(&self, indices: &[usize]) -> Encoder {
-        Encoder::fit(indices.iter().map(|&i| &self.configurations[i]), &self.columns)
+    pub fn fit_encoder(&self, indices: &[usize]) -> ConfigurationEncoder {
+        ConfigurationEncoder::fit(indices.iter().map(|&i| &self.configurations[i]), &self.columns)
     }
 
     /// The configuration of run `i`.
@@ -382,7 +388,7 @@ impl History {
     }
 
     /// The runs `indices` as seen after `tau` grid points, with their final scores. Unfinished runs are left out.
-    pub fn training_set(&self, indices: &[usize], tau: usize, encoder: &Encoder) -> TrainingSet {
+    pub fn training_set(&self, indices: &[usize], tau: usize, encoder: &ConfigurationEncoder) -> TrainingSet {
         let used: Vec<usize> = indices
             .iter()
             .copied()
@@ -401,9 +407,9 @@ impl History {
             target_step: self.grid.last().copied().unwrap_or(0.0),
             prefixes: Matrix::from_rows(&used.iter().map(|&i| &self.prefixes[i][..tau]).collect::<Vec<_>>()),
             configurations: Matrix::from_rows(&encoded),
-            groups: encoder.groups(),
+            groups: encoder.column_groups(),
             targets: used.iter().filter_map(|&i| self.finals[i]).collect(),
-            ceiling: self.ceiling(),
+            ceiling: self.score_ceiling(),
             later_steps: later.to_vec(),
             later_scores: Matrix::from_rows(&scores_later),
             run_score: self.run_score,
@@ -428,15 +434,19 @@ fn resolve_metric(runs: &[Run], declared: Option<&Metric>) -> Result<Metric, His
 
 /// All values of `curves`, in the metric's unit.
 fn values(curves: &[&Curve], direction: Direction) -> impl Iterator<Item = f64> + Clone {
-    curves.iter().flat_map(|curve| curve.scores()).map(move |&score| direction.value(score))
+    curves.iter().flat_map(|curve| curve.scores()).map(move |&score| direction.to_value(score))
 }
 
 /// The last step that at least half of the (non-diverged) curves reach.
 fn common_end(curves: &[&Curve]) -> f64 {
-    let mut ends: Vec<f64> =
-        curves.iter().filter(|c| c.diverged_at().is_none()).filter_map(|c| c.last()).map(|l| l.0).collect();
+    let mut ends: Vec<f64> = curves
+        .iter()
+        .filter(|c| c.diverged_at().is_none())
+        .filter_map(|c| c.last_point())
+        .map(|l| l.0)
+        .collect();
     if ends.is_empty() {
-        ends = curves.iter().filter_map(|c| c.last()).map(|l| l.0).collect();
+        ends = curves.iter().filter_map(|c| c.last_point()).map(|l| l.0).collect();
     }
     ends.sort_by(|a, b| b.total_cmp(a));
     // not the longest: a single run that was trained further would leave all others unfinished
@@ -492,7 +502,7 @@ fn floor(curves: &[&Curve], target: f64, direction: Direction, scale: Scale) -> 
     let mut first: Vec<f64> = curves.iter().filter_map(|c| c.scores().first()).map(|&s| scaled(s)).collect();
     first.sort_by(f64::total_cmp);
     let start = crate::statistics::quantile_of_sorted(&first, 0.5);
-    let last = |curve: &&&Curve| curve.until(target).last().map(|(_, score)| scaled(score));
+    let last = |curve: &&&Curve| curve.prefix_until(target).last_point().map(|(_, score)| scaled(score));
     let best = curves.iter().filter_map(|c| last(&c)).fold(f64::NEG_INFINITY, f64::max);
     let mut lasting: Vec<f64> = curves
         .iter()
@@ -531,8 +541,8 @@ mod tests {
         let history = History::new(&runs, &HistoryOptions::default()).unwrap();
         assert_eq!(history.grid(), [1.0, 2.0, 3.0]);
         assert_eq!([0, 1, 2].map(|i| history.final_score(i)), [Some(0.3), None, Some(0.5)]);
-        assert!((history.prefix(2)[1] - 0.3).abs() < 1e-12, "a gap is interpolated");
-        let encoder = history.encoder(&[0, 1, 2]);
+        assert!((history.run_prefix(2)[1] - 0.3).abs() < 1e-12, "a gap is interpolated");
+        let encoder = history.fit_encoder(&[0, 1, 2]);
         assert_eq!(history.training_set(&[0, 1, 2], 2, &encoder).len(), 2);
     }
 
@@ -550,15 +560,20 @@ mod tests {
         assert_eq!(history.scale(), Scale::Log);
         // first −1, best 0: the floor is −2, that is e², and no score is as low as −3
         let ends = [0, 1, 2].map(|i| history.final_score(i).unwrap());
-        assert!((history.floor() + 2.0).abs() < 1e-12 && (ends[1] + 3.0).abs() < 1e-12, "{ends:?}");
-        assert!(ends[2] > ends[1] && ends[2] < history.floor());
+        assert!((history.score_floor() + 2.0).abs() < 1e-12 && (ends[1] + 3.0).abs() < 1e-12, "{ends:?}");
+        assert!(ends[2] > ends[1] && ends[2] < history.score_floor());
         for (end, value) in [(ends[0], 1.0), (ends[2], 1e12), (ends[1], 1e12)] {
-            assert!((history.value(end) / value - 1.0).abs() < 1e-9, "{} for {value}", history.value(end));
+            assert!(
+                (history.to_value(end) / value - 1.0).abs() < 1e-9,
+                "{} for {value}",
+                history.to_value(end)
+            );
         }
-        assert!((history.score(1e12) - ends[2]).abs() < 1e-12);
-        assert!(history.is_beyond_worst(history.score(1e13)) && history.is_beyond_worst(ends[1]));
+        assert!((history.to_score(1e12) - ends[2]).abs() < 1e-12);
+        assert!(history.is_beyond_worst(history.to_score(1e13)) && history.is_beyond_worst(ends[1]));
         assert!(!history.is_beyond_worst(ends[2]));
-        let shown = |score: f64, now: f64| history.possible_value(history.score(score), history.score(now));
+        let shown =
+            |score: f64, now: f64| history.possible_value(history.to_score(score), history.to_score(now));
         assert!(shown(1e13, 2.0) > 1e12, "a run may end worse than all others did");
         assert!((shown(1e13, 2e13) / 1e13 - 1.0).abs() < 1e-9, "a run that is worse now may be");
     }
@@ -591,7 +606,7 @@ mod tests {
             HistoryOptions { scale: Some(Scale::Linear), run_score: RunScore::Best, ..Default::default() };
         let history = History::new(&runs, &options).unwrap();
         assert_eq!([0, 1].map(|i| history.final_score(i)), [Some(-0.4), Some(-0.5)]);
-        assert_eq!(history.prefix(0), [-0.9, -0.4, -0.4]);
+        assert_eq!(history.run_prefix(0), [-0.9, -0.4, -0.4]);
         assert_eq!(history.final_score(2), Some(-0.3), "a lost run's best checkpoint is not lost");
         assert!(
             (history.possible_value(-0.5, -0.4) - 0.4).abs() < 1e-12,
@@ -616,11 +631,11 @@ mod tests {
         let expected =
             [(1, [-1.0, -2.5, -2.0 - 1.0 / 3.0, -0.5]), (2, [-1.0, -2.0 - 28.0 / 29.0, -2.0, -3.0])];
         for (i, expected) in expected {
-            for (got, want) in history.prefix(i).iter().zip(expected) {
+            for (got, want) in history.run_prefix(i).iter().zip(expected) {
                 assert!((got - want).abs() < 1e-9, "run {i}: {got} for {want}");
             }
         }
-        assert!((history.final_score(2).unwrap() - history.lowest()).abs() < 1e-9);
+        assert!((history.final_score(2).unwrap() - history.lowest_score()).abs() < 1e-9);
     }
 
     #[test]
@@ -636,7 +651,7 @@ mod tests {
         let history = History::new(&runs, &HistoryOptions::default()).unwrap();
         assert_eq!(history.grid().len(), 10);
         assert!((history.grid()[9] - 90.2).abs() < 1e-9);
-        assert!((history.prefix(4)[4] - history.grid()[4] / 100.0).abs() < 1e-9);
+        assert!((history.run_prefix(4)[4] - history.grid()[4] / 100.0).abs() < 1e-9);
         assert_eq!(history.final_score(0), None, "it ends at 90.0");
     }
 
@@ -651,14 +666,18 @@ mod tests {
         for scale in [Scale::Log, Scale::Linear] {
             let options = HistoryOptions { scale: Some(scale), ..Default::default() };
             let history = History::new(&runs, &options).unwrap();
-            let (lowest, depth) = (history.lowest(), history.floor() - history.lowest());
+            let (lowest, depth) = (history.lowest_score(), history.score_floor() - history.lowest_score());
             let scores: Vec<f64> = (-50..200)
                 .map(|k| lowest + depth * f64::from(k) / 100.0)
                 .chain([lowest + 1e-9 * depth])
                 .collect();
-            for now in [f64::NEG_INFINITY, history.score(60.8), history.score(1.0), history.score(0.8)] {
-                let mut pairs: Vec<(f64, f64, f64)> =
-                    scores.iter().map(|&s| (s, history.possible_value(s, now), history.value(s))).collect();
+            for now in
+                [f64::NEG_INFINITY, history.to_score(60.8), history.to_score(1.0), history.to_score(0.8)]
+            {
+                let mut pairs: Vec<(f64, f64, f64)> = scores
+                    .iter()
+                    .map(|&s| (s, history.possible_value(s, now), history.to_value(s)))
+                    .collect();
                 pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
                 for pair in pairs.windows(2) {
                     assert!(pair[1].1 <= pair[0].1 && pair[1].2 <= pair[0].2, "{scale:?} {now}: {pair:?}");
@@ -676,10 +695,10 @@ mod tests {
             History::new(&runs, &HistoryOptions { metric, ..Default::default() }).unwrap()
         };
         let held = runs("val_err", 0.0);
-        assert_eq!((held.bounds(), held.ceiling()), ((0.0, f64::INFINITY), Some(0.0)));
+        assert_eq!((held.metric_bounds(), held.score_ceiling()), ((0.0, f64::INFINITY), Some(0.0)));
         assert_eq!(held.possible_value(0.0115, -0.2).to_bits(), 0.0_f64.to_bits());
-        assert_eq!(runs("val_err", 0.01).ceiling(), None, "a logarithm never reaches it");
-        assert!(runs("val_err", -0.1).bounds().0.is_infinite(), "what is recorded counts");
+        assert_eq!(runs("val_err", 0.01).score_ceiling(), None, "a logarithm never reaches it");
+        assert!(runs("val_err", -0.1).metric_bounds().0.is_infinite(), "what is recorded counts");
         assert!(runs("val_loss", 0.0).possible_value(0.0115, -0.2) < 0.0, "a loss may be negative");
     }
 
@@ -690,15 +709,15 @@ mod tests {
             let runs = [run("a", &[1.0, 2.0], values, up)];
             let metric = share.then(|| Metric::new("accuracy", up));
             let history = History::new(&runs, &HistoryOptions { metric, ..Default::default() }).unwrap();
-            assert!((history.value(1e3) - 1e3).abs() < 1e-9, "scores are not held to bounds");
-            [history.floor(), 0.5, 1e3].map(|score| history.possible_value(score, 0.4).to_bits())
+            assert!((history.to_value(1e3) - 1e3).abs() < 1e-9, "scores are not held to bounds");
+            [history.score_floor(), 0.5, 1e3].map(|score| history.possible_value(score, 0.4).to_bits())
         };
         assert_eq!(within(&[0.2, 0.9], true), [0.0, 0.5, 1.0].map(f64::to_bits));
         let ceiling = |values: &[f64], direction, scale| {
             let runs = [run("a", &[1.0, 2.0], values, direction)];
             let metric = Some(Metric::new("accuracy", direction));
             let options = HistoryOptions { metric, scale, ..Default::default() };
-            History::new(&runs, &options).unwrap().ceiling()
+            History::new(&runs, &options).unwrap().score_ceiling()
         };
         assert_eq!(ceiling(&[0.2, 0.9], up, None), Some(1.0));
         assert_eq!(ceiling(&[0.2, 0.9], up, Some(Scale::Log)), Some(0.0));
@@ -742,11 +761,14 @@ mod tests {
             History::new(&runs, &HistoryOptions { scale, ..Default::default() }).unwrap()
         };
         // ends at 1.2 to 2.1, median 1.6, best 1.2
-        assert!((with(std::slice::from_ref(&lost)).floor() + 2.0).abs() < 1e-9);
+        assert!((with(std::slice::from_ref(&lost)).score_floor() + 2.0).abs() < 1e-9);
         // one run that gains a little says nothing of the others: median 1.6, best 0.99
         let history = with(&[lost, rising(10, 0.99)]);
-        assert!((history.floor() + 2.21).abs() < 1e-9, "{}", history.floor());
-        assert_eq!((history.final_score(0), history.final_score(10)), (Some(-1.2), Some(history.lowest())));
+        assert!((history.score_floor() + 2.21).abs() < 1e-9, "{}", history.score_floor());
+        assert_eq!(
+            (history.final_score(0), history.final_score(10)),
+            (Some(-1.2), Some(history.lowest_score()))
+        );
         assert!((history.final_score(9).unwrap() + 2.1).abs() < 1e-9, "and leaves them apart");
     }
 
@@ -800,7 +822,7 @@ mod tests {
         let steps: Vec<f64> = (1..=3000).map(f64::from).collect();
         let runs = [run("a", &steps, &vec![0.5; 3000], Direction::Maximize)];
         let history = History::new(&runs, &HistoryOptions::default()).unwrap();
-        assert_eq!((history.grid().len(), history.thinned()), (200, Some(3000)));
+        assert_eq!((history.grid().len(), history.thinned_step_count()), (200, Some(3000)));
     }
 
     #[test]

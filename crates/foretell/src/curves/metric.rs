@@ -23,7 +23,7 @@ pub enum Direction {
 
 impl Direction {
     /// The score (larger is better) of a metric value.
-    pub fn score(self, value: f64) -> f64 {
+    pub fn to_score(self, value: f64) -> f64 {
         match self {
             Self::Maximize => value,
             Self::Minimize => -value,
@@ -31,12 +31,12 @@ impl Direction {
     }
 
     /// The metric value, in the user's own direction, of a score.
-    pub fn value(self, score: f64) -> f64 {
-        self.score(score)
+    pub fn to_value(self, score: f64) -> f64 {
+        self.to_score(score)
     }
 
     /// The better values, as a word: `larger` or `smaller`.
-    pub fn better(self) -> &'static str {
+    pub fn better_word(self) -> &'static str {
         match self {
             Self::Maximize => "larger",
             Self::Minimize => "smaller",
@@ -46,7 +46,7 @@ impl Direction {
 
 /// The range of values that a metric can take. Bounds hold only if every recorded value lies within them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Bounds {
+pub enum MetricBounds {
     /// Any number.
     #[default]
     Unbounded,
@@ -56,7 +56,7 @@ pub enum Bounds {
     Between(f64, f64),
 }
 
-impl Bounds {
+impl MetricBounds {
     /// The lowest and the highest possible value of a metric with these recorded `values`; −∞ and ∞ without bounds.
     ///
     /// ```
@@ -65,7 +65,7 @@ impl Bounds {
     /// assert_eq!(Bounds::Share.around([30.0, 90.0].into_iter()), (0.0, 100.0));
     /// assert_eq!(Bounds::Between(0.0, 500.0).around([-1.0].into_iter()), (f64::NEG_INFINITY, f64::INFINITY));
     /// ```
-    pub fn around(self, values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    pub fn range_if_containing(self, values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
         let holds = |&(low, high): &(f64, f64)| values.clone().all(|value| low <= value && value <= high);
         let unbounded = (f64::NEG_INFINITY, f64::INFINITY);
         let candidates = match self {
@@ -93,7 +93,7 @@ pub struct Metric {
     /// Whether larger or smaller values are better.
     pub direction: Direction,
     /// The values that it can take. Forecasts by `auto` and `gp` and intervals end there.
-    pub bounds: Bounds,
+    pub bounds: MetricBounds,
 }
 
 impl Metric {
@@ -102,18 +102,18 @@ impl Metric {
     pub fn new(name: impl Into<String>, direction: Direction) -> Self {
         let name = name.into();
         let bounds = match direction {
-            _ if is_share(&name) => Bounds::Share,
-            Direction::Minimize if is_error(&name) => Bounds::Between(0.0, f64::INFINITY),
+            _ if is_share(&name) => MetricBounds::Share,
+            Direction::Minimize if is_error(&name) => MetricBounds::Between(0.0, f64::INFINITY),
             Direction::Maximize if is_error(&name) && is_negated(&words_of_name(&name)) => {
-                Bounds::Between(f64::NEG_INFINITY, 0.0)
+                MetricBounds::Between(f64::NEG_INFINITY, 0.0)
             }
-            _ => Bounds::Unbounded,
+            _ => MetricBounds::Unbounded,
         };
         Self { name, direction, bounds }
     }
 
     /// The metric `name` with the direction that its name gives, see [`direction_of`]; `None` if it gives none.
-    pub fn named(name: impl Into<String>) -> Option<Self> {
+    pub fn from_name(name: impl Into<String>) -> Option<Self> {
         let name = name.into();
         let direction = direction_of(&name)?;
         Some(Self::new(name, direction))
@@ -123,7 +123,7 @@ impl Metric {
 /// An unbounded metric without a name.
 impl From<Direction> for Metric {
     fn from(direction: Direction) -> Self {
-        Self { name: "metric".to_owned(), direction, bounds: Bounds::Unbounded }
+        Self { name: "metric".to_owned(), direction, bounds: MetricBounds::Unbounded }
     }
 }
 

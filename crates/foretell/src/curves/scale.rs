@@ -24,7 +24,7 @@ impl Scale {
     /// Log for a metric that is minimized and always positive, linear otherwise.
     pub fn detect<'a>(direction: Direction, curves: impl IntoIterator<Item = &'a Curve>) -> Self {
         let mut scores = curves.into_iter().flat_map(|curve| curve.scores()).peekable();
-        let positive = scores.peek().is_some() && scores.all(|&score| direction.value(score) > 0.0);
+        let positive = scores.peek().is_some() && scores.all(|&score| direction.to_value(score) > 0.0);
         if direction == Direction::Minimize && positive { Self::Log } else { Self::Linear }
     }
 
@@ -32,7 +32,7 @@ impl Scale {
     pub fn apply(self, score: f64, direction: Direction) -> f64 {
         match self {
             Self::Linear => score,
-            Self::Log => direction.score(direction.value(score).max(MIN_POSITIVE).ln()),
+            Self::Log => direction.to_score(direction.to_value(score).max(MIN_POSITIVE).ln()),
         }
     }
 
@@ -40,7 +40,7 @@ impl Scale {
     pub fn invert(self, scaled: f64, direction: Direction) -> f64 {
         match self {
             Self::Linear => scaled,
-            Self::Log => direction.score(direction.value(scaled).exp()),
+            Self::Log => direction.to_score(direction.to_value(scaled).exp()),
         }
     }
 }

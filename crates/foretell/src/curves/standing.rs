@@ -6,7 +6,7 @@ use crate::curves::scale::Scale;
 
 /// The state of a run relative to a [`History`]. Only runs that are [`Standing::Running`] are forecast.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Standing {
+pub enum RunStanding {
     /// The curve is on its way to the target, or has no point yet.
     Running,
     /// The curve is at the target or beyond.
@@ -50,24 +50,24 @@ impl History {
     /// assert_eq!(history.standing(&loss(&[2.0, 0.0])), Standing::NoLogarithm { step: 2.0, value: 0.0 });
     /// # Ok::<(), foretell::HistoryError>(())
     /// ```
-    pub fn standing(&self, curve: &Curve) -> Standing {
+    pub fn run_standing(&self, curve: &Curve) -> RunStanding {
         let target = self.grid().last().copied().unwrap_or(0.0);
-        let values = curve.scores().iter().map(|&score| self.direction().value(score));
+        let values = curve.scores().iter().map(|&score| self.direction().to_value(score));
         let mut points = curve.steps().iter().copied().zip(values);
-        let (low, high) = self.bounds();
+        let (low, high) = self.metric_bounds();
         let logarithmic = self.scale() == Scale::Log;
         if let Some((step, value)) = points.clone().find(|(_, value)| logarithmic && *value <= 0.0) {
-            return Standing::NoLogarithm { step, value };
+            return RunStanding::NoLogarithm { step, value };
         }
         if let Some((step, value)) = points.find(|(_, value)| !(low..=high).contains(value)) {
-            return Standing::OutOfBounds { step, value };
+            return RunStanding::OutOfBounds { step, value };
         }
         let first = curve.steps().first().copied().filter(|&first| first > target);
         match (self.end_of(curve), curve.diverged_at(), first) {
-            (Some(_), ..) => Standing::Arrived,
-            (_, _, Some(first)) => Standing::Late { first },
-            (_, Some(at), _) => Standing::Diverged { at },
-            _ => Standing::Running,
+            (Some(_), ..) => RunStanding::Arrived,
+            (_, _, Some(first)) => RunStanding::Late { first },
+            (_, Some(at), _) => RunStanding::Diverged { at },
+            _ => RunStanding::Running,
         }
     }
 }

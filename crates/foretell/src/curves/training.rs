@@ -36,7 +36,7 @@ pub struct TrainingSet {
 
 /// A run whose final score is to be forecast.
 #[derive(Clone, Copy, Debug)]
-pub struct Query<'a> {
+pub struct RunQuery<'a> {
     /// Scores at the training set's steps, length τ.
     pub prefix: &'a [f64],
     /// Encoded configuration, length p.
@@ -55,8 +55,8 @@ impl TrainingSet {
     }
 
     /// Run `i` as a query.
-    pub fn query(&self, i: usize) -> Query<'_> {
-        Query { prefix: self.prefixes.row(i), configuration: self.configurations.row(i) }
+    pub fn query(&self, i: usize) -> RunQuery<'_> {
+        RunQuery { prefix: self.prefixes.row(i), configuration: self.configurations.row(i) }
     }
 
     /// The last score of each run: [`Query::last_score`].
@@ -66,18 +66,18 @@ impl TrainingSet {
 
     /// The runs `indices`, in that order.
     #[must_use]
-    pub fn select(&self, indices: &[usize]) -> Self {
+    pub fn select_runs(&self, indices: &[usize]) -> Self {
         Self {
             steps: self.steps.clone(),
             target_step: self.target_step,
-            prefixes: self.prefixes.select(indices),
-            configurations: self.configurations.select(indices),
+            prefixes: self.prefixes.select_rows(indices),
+            configurations: self.configurations.select_rows(indices),
             groups: self.groups.clone(),
             targets: indices.iter().map(|&i| self.targets[i]).collect(),
             ceiling: self.ceiling,
             later_steps: self.later_steps.clone(),
-            later_scores: if self.later_scores.rows() == self.len() {
-                self.later_scores.select(indices)
+            later_scores: if self.later_scores.row_count() == self.len() {
+                self.later_scores.select_rows(indices)
             } else {
                 Matrix::default()
             },
@@ -96,12 +96,12 @@ impl TrainingSet {
             return (0.0, ceiling);
         }
         let all = self.prefixes.as_slice().iter().chain(&self.targets).copied();
-        let (least, largest) = crate::statistics::range(all);
+        let (least, largest) = crate::statistics::min_and_max(all);
         (least, self.ceiling.map_or(largest, |c| c.max(largest)))
     }
 }
 
-impl Query<'_> {
+impl RunQuery<'_> {
     /// y_τ: the final score if the run went no further. 0 before the first point.
     pub fn last_score(&self) -> f64 {
         self.prefix.last().copied().unwrap_or(0.0)

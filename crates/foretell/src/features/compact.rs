@@ -1,14 +1,14 @@
 //! Compact features: a few numbers for the level and the shape of a curve, in addition to the configuration.
 
-use crate::curves::training::{Query, TrainingSet};
+use crate::curves::training::{RunQuery, TrainingSet};
 use crate::features::paper::{FeatureScaler, TargetScaler};
 use crate::linalg::matrix::Matrix;
 use crate::linalg::simd::dot;
-use crate::statistics::{mean, range, ranks, widened};
+use crate::statistics::{mean, min_and_max, ranks, widen_range};
 use std::ops::Range;
 
 /// A feature outside the range of the training runs is moved to within this share of the range beyond it.
-pub(crate) const MARGIN: f64 = 0.1;
+pub(crate) const RANGE_MARGIN: f64 = 0.1;
 /// Level features come first.
 const LEVEL_FEATURE_COUNT: usize = 3;
 /// Columns whose correlation is this near 1 or −1 say the same.
@@ -28,7 +28,7 @@ const TWO_VALUES_TOLERANCE: f64 = 1e-6;
 /// as an earlier one of its group. Then it is weighed: column j times c_j, c_j² ∝ 0.05 + r_j with mean 1 in each group, r_j
 /// its [`column_relevance`] for the ranks of y_T and of y_T − y_τ, in the mean: of their values, a few runs that end far off would decide it.
 #[derive(Clone, Debug)]
-pub(crate) struct Compact {
+pub(crate) struct CompactFeatures {
     curve: CurveFeatures,
     scaler: FeatureScaler,
     kept: Vec<FeatureColumn>,
@@ -38,7 +38,7 @@ pub(crate) struct Compact {
     width: usize,
 }
 
-impl Compact {
+impl CompactFeatures {
     /// Fits the features on a training set; gives them and the training runs' rows, shape (n, kept columns).
     pub(crate) fn fit(training: &TrainingSet) -> (Self, Matrix) {
         let curve = CurveFeatures::new(training.steps.len());
@@ -51,16 +51,16 @@ impl Compact {
             })
             .collect();
         let raw = Matrix::from_rows(&rows);
-        let scaler = FeatureScaler::fit(&raw, 0..raw.rows());
-        let all: Vec<usize> = (0..raw.rows()).collect();
+        let scaler = FeatureScaler::fit(&raw, 0..raw.row_count());
+        let all: Vec<usize> = (0..raw.row_count()).collect();
         let scaled = scaler.transform(&raw, &all);
-        let columns: Vec<Vec<f64>> = (0..raw.columns()).map(|j| scaled.column(j)).collect();
+        let columns: Vec<Vec<f64>> = (0..raw.column_count()).map(|j| scaled.column(j)).collect();
         let mut kept = Vec::new();
-        let ends = [0, LEVEL_FEATURE_COUNT, curve.width(), raw.columns()];
+        let ends = [0, LEVEL_FEATURE_COUNT, curve.width(), raw.column_count()];
         let groups = [0, 1, 2].map(|g| {
             let start = kept.len();
             for column in ends[g]..ends[g + 1] {
-                let range = widened(range(columns[column].iter().copied()), MARGIN);
+                let range = widen_range(min_and_max(columns[column].iter().copied()), RANGE_MARGIN);
                 let repeated = |kept: &FeatureColumn| {
                     mean_product(&columns[kept.column], &columns[column]).abs() > DUPLICATE_CORRELATION
                 };
@@ -80,8 +80,8 @@ impl Compact {
             weigh_features(&mut kept[group.clone()], &columns, &ranked);
         }
         let rows =
-            Matrix::from_fn(raw.rows(), kept.len(), |i, j| kept[j].weight * columns[kept[j].column][i]);
-        (Self { width: raw.columns(), curve, scaler, kept, groups }, rows)
+            Matrix::from_fn(raw.row_count(), kept.len(), |i, j| kept[j].weight * columns[kept[j].column][i]);
+        (Self { width: raw.column_count(), curve, scaler, kept, groups }, rows)
     }
 
     /// Multiplies the weights of the features by `factors`, one for each.
@@ -90,7 +90,7 @@ impl Compact {
     }
 
     /// The features of `query`, into `row`.
-    pub(crate) fn row(&self, query: &Query<'_>, row: &mut Vec<f64>) {
+    pub(crate) fn row(&self, query: &RunQuery<'_>, row: &mut Vec<f64>) {
         let mut raw = Vec::with_capacity(self.width);
         self.curve.append(query.prefix, &mut raw);
         raw.extend_from_slice(query.configuration);
@@ -222,9 +222,9 @@ mod tests {
     #[test]
     fn one_point_and_constant_curves_leave_only_what_varies() {
         let curves: Vec<Vec<f64>> = (0..4).map(|i| vec![f64::from(i); 40]).collect();
-        let (one, rows) = Compact::fit(&training(&curves, 1));
-        assert_eq!((one.groups().clone(), rows.columns()), ([0..1, 1..1, 1..2], 2));
-        let (many, _) = Compact::fit(&training(&vec![vec![0.5; 40]; 4], 10));
+        let (one, rows) = CompactFeatures::fit(&training(&curves, 1));
+        assert_eq!((one.groups().clone(), rows.column_count()), ([0..1, 1..1, 1..2], 2));
+        let (many, _) = CompactFeatures::fit(&training(&vec![vec![0.5; 40]; 4], 10));
         assert_eq!(many.groups().clone(), [0..0, 0..0, 0..1]);
     }
 
@@ -260,7 +260,7 @@ mod tests {
             targets: (0..n).map(|i| 0.2 * part(i, 0) + 4.0 * (part(i, 1) - 0.5).powi(2)).collect(),
             ..TrainingSet::default()
         };
-        let (compact, rows) = Compact::fit(&set);
+        let (compact, rows) = CompactFeatures::fit(&set);
         assert_eq!(compact.groups().clone(), [0..1, 1..1, 1..3], "y_τ, its mean and its best are the same");
         let variance = |j: usize| mean(&rows.column(j).iter().map(|v| v * v).collect::<Vec<_>>());
         assert!((variance(1) + variance(2) - 2.0).abs() < 1e-12 && variance(1) > 5.0 * variance(2));
@@ -282,7 +282,7 @@ mod tests {
             ..TrainingSet::default()
         };
         let weights = |far: f64| -> Vec<f64> {
-            Compact::fit(&set(far)).0.kept.iter().map(|kept| kept.weight).collect()
+            CompactFeatures::fit(&set(far)).0.kept.iter().map(|kept| kept.weight).collect()
         };
         let near = weights(-0.1);
         assert!(near[0] > 3.0 * near[1], "{near:?}");
@@ -293,11 +293,11 @@ mod tests {
     fn training_rows_come_back_as_they_are_and_strangers_stay_near() {
         let curves: Vec<Vec<f64>> = (1..9).map(|i| power_law(0.1 * f64::from(i), 0.1, 0.5)).collect();
         let set = training(&curves, 9);
-        let (compact, rows) = Compact::fit(&set);
+        let (compact, rows) = CompactFeatures::fit(&set);
         let mut row = Vec::new();
         compact.row(&set.query(3), &mut row);
         assert!(row.iter().zip(rows.row(3)).all(|(a, b)| (a - b).abs() < 1e-12));
-        compact.row(&Query { prefix: &[1e9; 9], configuration: &[-1e9] }, &mut row);
+        compact.row(&RunQuery { prefix: &[1e9; 9], configuration: &[-1e9] }, &mut row);
         assert!(row.iter().all(|v| v.abs() < 5.0), "{row:?}");
     }
 }

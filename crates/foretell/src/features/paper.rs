@@ -4,7 +4,7 @@
 //! C bounds every dual coefficient. With raw columns, the kernel sees only the number of weights.
 
 use crate::curves::configuration::FeatureGroup;
-use crate::curves::training::{Query, TrainingSet};
+use crate::curves::training::{RunQuery, TrainingSet};
 use crate::linalg::matrix::Matrix;
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +73,7 @@ impl std::str::FromStr for FeatureSet {
 /// let expected = [0.1, 0.4, 0.5, 0.3, 0.1, -0.2];
 /// assert!(row.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12) && row.len() == 6);
 /// ```
-pub fn time_series_features(prefix: &[f64], row: &mut Vec<f64>) {
+pub fn append_time_series_features(prefix: &[f64], row: &mut Vec<f64>) {
     row.extend_from_slice(prefix);
     row.extend(prefix.windows(2).map(|w| w[1] - w[0]));
     row.extend(prefix.windows(3).map(|w| (w[2] - w[1]) - (w[1] - w[0])));
@@ -81,14 +81,14 @@ pub fn time_series_features(prefix: &[f64], row: &mut Vec<f64>) {
 
 /// The paper's feature vector of `query`: TS, then the configuration columns whose group is in `features`.
 pub(crate) fn feature_row(
-    query: &Query<'_>,
+    query: &RunQuery<'_>,
     groups: &[FeatureGroup],
     features: FeatureSet,
     row: &mut Vec<f64>,
 ) {
     row.clear();
     if features.time_series {
-        time_series_features(query.prefix, row);
+        append_time_series_features(query.prefix, row);
     }
     let used = query.configuration.iter().zip(groups).filter(|(_, group)| features.contains(**group));
     row.extend(used.map(|(&value, _)| value));
@@ -118,13 +118,13 @@ impl FeatureScaler {
     /// The scaler of the rows `indices` of `x`.
     pub(crate) fn fit(x: &Matrix, indices: impl Iterator<Item = usize> + Clone) -> Self {
         let n = indices.clone().count() as f64;
-        let mut mean = vec![0.0; x.columns()];
+        let mut mean = vec![0.0; x.column_count()];
         for i in indices.clone() {
             for (m, v) in mean.iter_mut().zip(x.row(i)) {
                 *m += v / n;
             }
         }
-        let mut variance = vec![0.0; x.columns()];
+        let mut variance = vec![0.0; x.column_count()];
         for i in indices {
             for ((s, v), m) in variance.iter_mut().zip(x.row(i)).zip(&mean) {
                 *s += (v - m) * (v - m) / n;
@@ -146,8 +146,8 @@ impl FeatureScaler {
 
     /// The rows `indices` of `x`, standardized.
     pub(crate) fn transform(&self, x: &Matrix, indices: &[usize]) -> Matrix {
-        let mut scaled = x.select(indices);
-        for i in 0..scaled.rows() {
+        let mut scaled = x.select_rows(indices);
+        for i in 0..scaled.row_count() {
             self.apply(scaled.row_mut(i));
         }
         scaled
@@ -186,7 +186,7 @@ mod tests {
     fn differences_that_do_not_exist_are_absent() {
         for (tau, expected) in [(1, 1), (2, 3), (3, 6), (5, 12), (15, 42)] {
             let mut row = Vec::new();
-            time_series_features(&vec![0.5; tau], &mut row);
+            append_time_series_features(&vec![0.5; tau], &mut row);
             assert_eq!(row.len(), expected, "τ = {tau}");
         }
     }

@@ -21,7 +21,7 @@ pub fn cholesky<R: AsRef<[f64]> + AsMut<[f64]>>(rows: &mut [R]) -> Option<()> {
 }
 
 /// x ← L⁻¹·x, for the leading rows of `factor`, as many as `x` has.
-pub fn solve<R: AsRef<[f64]>>(factor: &[R], x: &mut [f64]) {
+pub fn solve_lower<R: AsRef<[f64]>>(factor: &[R], x: &mut [f64]) {
     for i in 0..x.len() {
         let row = factor[i].as_ref();
         let known: f64 = row[..i].iter().zip(&x[..i]).map(|(l, x)| l * x).sum();
@@ -31,7 +31,7 @@ pub fn solve<R: AsRef<[f64]>>(factor: &[R], x: &mut [f64]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{cholesky, solve};
+    use super::{cholesky, solve_lower};
 
     #[test]
     fn the_factor_times_itself_is_the_matrix_and_an_indefinite_one_has_none() {
@@ -45,7 +45,7 @@ mod tests {
             }
         }
         let mut x = [8.0, 10.0];
-        solve(&factor, &mut x);
+        solve_lower(&factor, &mut x);
         assert!(x.iter().zip([4.0, 3.0]).all(|(x, exact): (&f64, f64)| (x - exact).abs() < 1e-12), "{x:?}");
         assert!(cholesky(&mut [[1.0, 0.0], [2.0, 1.0]]).is_none());
     }

@@ -1,11 +1,11 @@
 //! The inverse and the log determinant of a symmetric positive definite matrix, by block sweeps.
 
-use crate::linalg::simd::{LANES, dispatched, dot_body};
+use crate::linalg::simd::{VECTOR_LANES, dispatched, dot_body};
 
 /// A symmetric matrix of order n, stored as its lower triangle in rows padded to blocks of eight: `data[i·stride + j]` for
 /// j ≤ i. What stands above the diagonal is arbitrary.
 #[derive(Clone, Debug, Default)]
-pub struct Symmetric {
+pub struct SymmetricMatrix {
     /// The order.
     pub(crate) n: usize,
     /// The order rounded up to a multiple of eight: length of a row.
@@ -14,17 +14,17 @@ pub struct Symmetric {
     pub(crate) data: Vec<f64>,
 }
 
-impl Symmetric {
+impl SymmetricMatrix {
     /// A matrix of zeros of order `n`.
     pub fn zeros(n: usize) -> Self {
-        let stride = n.next_multiple_of(LANES);
+        let stride = n.next_multiple_of(VECTOR_LANES);
         Self { n, stride, data: vec![0.0; stride * stride] }
     }
 
     /// Makes room for order `n`; the numbers are whatever was there.
     pub(crate) fn shape(&mut self, n: usize) {
         self.n = n;
-        self.stride = n.next_multiple_of(LANES);
+        self.stride = n.next_multiple_of(VECTOR_LANES);
         self.data.resize(self.stride * self.stride, 0.0);
     }
 
@@ -32,7 +32,7 @@ impl Symmetric {
     ///
     /// # Panics
     /// If i ≥ n.
-    pub fn diagonal(&self, i: usize) -> f64 {
+    pub fn diagonal_entry(&self, i: usize) -> f64 {
         self.row(i)[i]
     }
 
@@ -73,7 +73,7 @@ impl Symmetric {
     ///
     /// # Panics
     /// If `x` or `out` is longer than n, or `out` is shorter than `x`.
-    pub fn multiply(&self, x: &[f64], out: &mut [f64]) {
+    pub fn multiply_vector(&self, x: &[f64], out: &mut [f64]) {
         multiply_symmetric(&self.data, self.stride, x, out);
     }
 
@@ -104,11 +104,11 @@ impl Symmetric {
 /// The inverse of a symmetric positive definite block and the log of its determinant (NaN or infinite if it is not positive
 /// definite), by Cholesky's factor.
 #[inline(always)]
-fn invert_block(block: &[[f64; LANES]; LANES]) -> ([[f64; LANES]; LANES], f64) {
-    let mut factor = [[0.0_f64; LANES]; LANES];
-    let mut inverse_factor = [[0.0; LANES]; LANES];
+fn invert_block(block: &[[f64; VECTOR_LANES]; VECTOR_LANES]) -> ([[f64; VECTOR_LANES]; VECTOR_LANES], f64) {
+    let mut factor = [[0.0_f64; VECTOR_LANES]; VECTOR_LANES];
+    let mut inverse_factor = [[0.0; VECTOR_LANES]; VECTOR_LANES];
     let mut determinant = 1.0;
-    for i in 0..LANES {
+    for i in 0..VECTOR_LANES {
         for j in 0..i {
             let mut sum = block[i][j];
             for (a, b) in factor[i][..j].iter().zip(&factor[j][..j]) {
@@ -131,10 +131,10 @@ fn invert_block(block: &[[f64; LANES]; LANES]) -> ([[f64; LANES]; LANES], f64) {
             inverse_factor[i][j] = sum * inverse_factor[i][i];
         }
     }
-    let mut inverse = [[0.0; LANES]; LANES];
+    let mut inverse = [[0.0; VECTOR_LANES]; VECTOR_LANES];
     for row in &inverse_factor {
-        for i in 0..LANES {
-            for j in 0..LANES {
+        for i in 0..VECTOR_LANES {
+            for j in 0..VECTOR_LANES {
                 inverse[i][j] = row[i].mul_add(row[j], inverse[i][j]);
             }
         }
@@ -143,22 +143,22 @@ fn invert_block(block: &[[f64; LANES]; LANES]) -> ([[f64; LANES]; LANES], f64) {
 }
 
 /// One block of eight rows, as many as there are of eight columns.
-type MatrixBlock = [[f64; LANES]; LANES];
+type MatrixBlock = [[f64; VECTOR_LANES]; VECTOR_LANES];
 
 /// The eight columns of the pivot block at `first`: columns[c][b] holds A[first + b][8c..8c + 8].
 #[inline(always)]
 fn gather_pivot_columns(data: &[f64], stride: usize, first: usize, columns: &mut [MatrixBlock]) {
-    for b in 0..LANES {
+    for b in 0..VECTOR_LANES {
         let row = &data[(first + b) * stride..(first + b) * stride + first];
-        for (column, chunk) in columns.iter_mut().zip(row.as_chunks::<LANES>().0) {
+        for (column, chunk) in columns.iter_mut().zip(row.as_chunks::<VECTOR_LANES>().0) {
             column[b] = *chunk;
         }
     }
     for i in first..stride {
-        for (b, column) in columns[i / LANES].iter_mut().enumerate() {
+        for (b, column) in columns[i / VECTOR_LANES].iter_mut().enumerate() {
             // inside the pivot block what stands above the diagonal is arbitrary
             let (row, at) = if first + b > i { (first + b, i) } else { (i, first + b) };
-            column[i % LANES] = data[row * stride + at];
+            column[i % VECTOR_LANES] = data[row * stride + at];
         }
     }
 }
@@ -168,9 +168,9 @@ fn gather_pivot_columns(data: &[f64], stride: usize, first: usize, columns: &mut
 fn scale_columns(inverse: &MatrixBlock, columns: &[MatrixBlock], scaled: &mut [MatrixBlock]) {
     for (rows, column) in scaled.iter_mut().zip(columns) {
         for (c, row) in rows.iter_mut().enumerate() {
-            let mut sum = [0.0; LANES];
-            for b in 0..LANES {
-                for l in 0..LANES {
+            let mut sum = [0.0; VECTOR_LANES];
+            for b in 0..VECTOR_LANES {
+                for l in 0..VECTOR_LANES {
                     sum[l] = inverse[b][c].mul_add(column[b][l], sum[l]);
                 }
             }
@@ -185,13 +185,13 @@ fn update_four(rows: &mut [f64], stride: usize, factors: &MatrixBlock, half: usi
     let (a, rest) = rows.split_at_mut(stride);
     let (b, rest) = rest.split_at_mut(stride);
     let (c, d) = rest.split_at_mut(stride);
-    let chunks = a.as_chunks_mut::<LANES>().0.iter_mut().zip(b.as_chunks_mut::<LANES>().0);
-    let chunks = chunks.zip(c.as_chunks_mut::<LANES>().0).zip(d.as_chunks_mut::<LANES>().0);
+    let chunks = a.as_chunks_mut::<VECTOR_LANES>().0.iter_mut().zip(b.as_chunks_mut::<VECTOR_LANES>().0);
+    let chunks = chunks.zip(c.as_chunks_mut::<VECTOR_LANES>().0).zip(d.as_chunks_mut::<VECTOR_LANES>().0);
     for ((((a, b), c), d), column) in chunks.zip(columns) {
         let mut sums = [*a, *b, *c, *d];
-        for k in 0..LANES {
+        for k in 0..VECTOR_LANES {
             for (sum, factor) in sums.iter_mut().zip(&factors[k][half..half + 4]) {
-                for l in 0..LANES {
+                for l in 0..VECTOR_LANES {
                     sum[l] = (-factor).mul_add(column[k][l], sum[l]);
                 }
             }
@@ -209,9 +209,9 @@ fn scatter_pivot(
     inverse: &MatrixBlock,
     scaled: &[MatrixBlock],
 ) {
-    for b in 0..LANES {
+    for b in 0..VECTOR_LANES {
         let row = &mut data[(first + b) * stride..(first + b) * stride + first];
-        for (chunk, block) in row.as_chunks_mut::<LANES>().0.iter_mut().zip(scaled) {
+        for (chunk, block) in row.as_chunks_mut::<VECTOR_LANES>().0.iter_mut().zip(scaled) {
             *chunk = block[b];
         }
     }
@@ -220,9 +220,9 @@ fn scatter_pivot(
             *cell = -value;
         }
     }
-    for i in first + LANES..stride {
-        for (b, cell) in data[i * stride + first..i * stride + first + LANES].iter_mut().enumerate() {
-            *cell = scaled[i / LANES][b][i % LANES];
+    for i in first + VECTOR_LANES..stride {
+        for (b, cell) in data[i * stride + first..i * stride + first + VECTOR_LANES].iter_mut().enumerate() {
+            *cell = scaled[i / VECTOR_LANES][b][i % VECTOR_LANES];
         }
     }
 }
@@ -230,22 +230,22 @@ fn scatter_pivot(
 dispatched! {
     /// Sweeps every block of a padded symmetric matrix: see [`Symmetric::invert`].
     pub(crate) fn sweep_blocks(data: &mut [f64], stride: usize, log_determinant: &mut [f64; 1]) {
-        let blocks = stride / LANES;
-        let mut columns = vec![[[0.0; LANES]; LANES]; blocks];
-        let mut scaled = vec![[[0.0; LANES]; LANES]; blocks];
+        let blocks = stride / VECTOR_LANES;
+        let mut columns = vec![[[0.0; VECTOR_LANES]; VECTOR_LANES]; blocks];
+        let mut scaled = vec![[[0.0; VECTOR_LANES]; VECTOR_LANES]; blocks];
         for p in 0..blocks {
-            gather_pivot_columns(data, stride, p * LANES, &mut columns);
+            gather_pivot_columns(data, stride, p * VECTOR_LANES, &mut columns);
             let (inverse, log) = invert_block(&columns[p]);
             log_determinant[0] += log;
             scale_columns(&inverse, &columns, &mut scaled);
             for r in (0..blocks).filter(|&r| r != p) {
                 for half in [0, 4] {
-                    let top = r * LANES + half;
+                    let top = r * VECTOR_LANES + half;
                     let rows = &mut data[top * stride..(top + 4) * stride];
                     update_four(rows, stride, &scaled[r], half, &columns[..=r]);
                 }
             }
-            scatter_pivot(data, stride, p * LANES, &inverse, &scaled);
+            scatter_pivot(data, stride, p * VECTOR_LANES, &inverse, &scaled);
         }
         for value in data.iter_mut() {
             *value = -*value;
@@ -288,8 +288,8 @@ mod tests {
     use super::*;
     use crate::linalg::simd::with_each_instruction_set;
 
-    fn sample(n: usize) -> Symmetric {
-        let mut a = Symmetric::zeros(n);
+    fn sample(n: usize) -> SymmetricMatrix {
+        let mut a = SymmetricMatrix::zeros(n);
         for i in 0..n {
             for j in 0..=i {
                 let distance = (i as f64 - j as f64) / 7.0;
@@ -310,8 +310,8 @@ mod tests {
                 let mut unit = vec![0.0; n];
                 unit[j] = 1.0;
                 let (mut column, mut back) = (vec![0.0; n], vec![0.0; n]);
-                inverse.multiply(&unit, &mut column);
-                a.multiply(&column, &mut back);
+                inverse.multiply_vector(&unit, &mut column);
+                a.multiply_vector(&column, &mut back);
                 for (i, value) in back.iter().enumerate() {
                     assert!((value - unit[i]).abs() < 1e-10, "n = {n}: ({i}, {j}) is {value}");
                 }
@@ -321,14 +321,14 @@ mod tests {
 
     #[test]
     fn the_log_determinant_is_that_of_elimination() {
-        let mut diagonal = Symmetric::zeros(11);
+        let mut diagonal = SymmetricMatrix::zeros(11);
         for i in 0..11 {
             diagonal.data[i * 16 + i] = (i + 1) as f64;
         }
         let expected: f64 = (1..=11).map(|i| f64::from(i).ln()).sum();
         assert!((diagonal.invert().unwrap() - expected).abs() < 1e-12);
         let (a, b) = (3.0_f64, 1.5);
-        let mut pair = Symmetric::zeros(2);
+        let mut pair = SymmetricMatrix::zeros(2);
         (pair.data[0], pair.data[8], pair.data[9]) = (a, b, a);
         assert!((pair.invert().unwrap() - (a * a - b * b).ln()).abs() < 1e-12);
     }
@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn a_matrix_that_is_not_positive_definite_is_refused() {
         for (a, b, c) in [(1.0, 2.0, 1.0), (0.0, 0.0, 1.0), (-1.0, 0.0, 1.0), (f64::NAN, 0.0, 1.0)] {
-            let mut pair = Symmetric::zeros(2);
+            let mut pair = SymmetricMatrix::zeros(2);
             (pair.data[0], pair.data[8], pair.data[9]) = (a, b, c);
             assert_eq!(pair.invert(), None, "{a} {b} {c}");
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct LbfgsLimits {
     /// Iterations at most.
     pub iterations: usize,
     /// A gradient whose largest entry is below this is zero.
@@ -29,7 +29,7 @@ const MAX_VARIABLE_STEP: f64 = 3.0;
 /// negative curvature.
 pub fn minimize(
     start: &[f64],
-    limits: Limits,
+    limits: LbfgsLimits,
     mut f: impl FnMut(&[f64], &mut [f64]) -> Option<f64>,
 ) -> Vec<f64> {
     let mut x = start.to_vec();
@@ -126,7 +126,7 @@ fn max_abs(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { iterations: 200, gradient: 1e-8, decrease: 0.0 };
+    const LIMITS: LbfgsLimits = LbfgsLimits { iterations: 200, gradient: 1e-8, decrease: 0.0 };
 
     #[test]
     fn rosenbrock_s_valley_is_followed_to_its_end() {

@@ -33,14 +33,14 @@ pub(crate) struct LeastSquares {
 impl LeastSquares {
     /// Directions shorter than this share of the longest are rounding: differences of numbers of six digits around a
     /// mean of 1e6 carry relative errors of about 1e-10.
-    pub(crate) const TOLERANCE: f64 = 1e-9;
+    pub(crate) const RANK_TOLERANCE: f64 = 1e-9;
 
     /// Leverage closer to 1 than this counts as 1.
     const LEVERAGE_TOLERANCE: f64 = 1e-9;
 
     /// Fits `targets`, centered, on the rows of `x`, whose columns are centered.
     pub(crate) fn fit(x: &Matrix, targets: &[f64]) -> Self {
-        let (n, d) = (x.rows(), x.columns());
+        let (n, d) = (x.row_count(), x.column_count());
         let columns: Vec<Vec<f64>> = (0..d).map(|j| x.column(j)).collect();
         let left = HouseholderQr::new(columns, true);
         let r = left.rank();
@@ -110,7 +110,7 @@ impl HouseholderQr {
             if k == 0 {
                 longest_of_all = norm;
             }
-            if norm <= if pivot { LeastSquares::TOLERANCE * longest_of_all } else { 0.0 } {
+            if norm <= if pivot { LeastSquares::RANK_TOLERANCE * longest_of_all } else { 0.0 } {
                 break;
             }
             let mut reflector = columns[k][k..].to_vec();
@@ -183,8 +183,8 @@ mod tests {
 
     fn centered(rows: &[Vec<f64>]) -> Matrix {
         let x = Matrix::from_rows(rows);
-        let all: Vec<usize> = (0..x.rows()).collect();
-        FeatureScaler::fit(&x, 0..x.rows()).transform(&x, &all)
+        let all: Vec<usize> = (0..x.row_count()).collect();
+        FeatureScaler::fit(&x, 0..x.row_count()).transform(&x, &all)
     }
 
     fn centered_targets(y: &[f64]) -> Vec<f64> {
@@ -229,7 +229,7 @@ mod tests {
         let fit = LeastSquares::fit(&x, &y);
         for i in 0..14 {
             let keep: Vec<usize> = (0..14).filter(|&k| k != i).collect();
-            let rest = x.select(&keep);
+            let rest = x.select_rows(&keep);
             let means: Vec<f64> = (0..4).map(|j| crate::statistics::mean(&rest.column(j))).collect();
             let moved = Matrix::from_fn(13, 4, |k, j| rest.row(k)[j] - means[j]);
             let targets: Vec<f64> = keep.iter().map(|&k| y[k]).collect();
@@ -248,7 +248,7 @@ mod tests {
         for i in 0..6 {
             assert!((y[i] - crate::linalg::simd::dot(x.row(i), &fit.weights)).abs() < 1e-10);
             let keep: Vec<usize> = (0..6).filter(|&k| k != i).collect();
-            let rest = x.select(&keep);
+            let rest = x.select_rows(&keep);
             let means: Vec<f64> = (0..9).map(|j| crate::statistics::mean(&rest.column(j))).collect();
             let moved = Matrix::from_fn(5, 9, |k, j| rest.row(k)[j] - means[j]);
             let targets: Vec<f64> = keep.iter().map(|&k| y[k]).collect();

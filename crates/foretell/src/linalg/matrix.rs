@@ -40,12 +40,12 @@ impl Matrix {
     }
 
     /// The number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         self.rows
     }
 
     /// The number of columns.
-    pub fn columns(&self) -> usize {
+    pub fn column_count(&self) -> usize {
         self.columns
     }
 
@@ -66,7 +66,7 @@ impl Matrix {
 
     /// The rows `indices`, in that order, copied.
     #[must_use]
-    pub fn select(&self, indices: &[usize]) -> Self {
+    pub fn select_rows(&self, indices: &[usize]) -> Self {
         let mut data = Vec::with_capacity(indices.len() * self.columns);
         for &i in indices {
             data.extend_from_slice(self.row(i));

@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Lanes of the widest vector, in `f64`.
-pub const LANES: usize = 8;
+pub const VECTOR_LANES: usize = 8;
 
 /// Defines a function with one body that is compiled for several instruction sets and dispatched at run time. All versions return the
 /// same bits if the body calls nothing but itself and functions that are always inlined.
@@ -129,7 +129,7 @@ fn widest(avx512: [bool; 4], avx2: bool, fma: bool) -> InstructionSet {
 
 /// The sum of the lanes, pairwise, in a fixed order.
 #[inline(always)]
-pub(crate) fn sum_lanes(lanes: [f64; LANES]) -> f64 {
+pub(crate) fn sum_lanes(lanes: [f64; VECTOR_LANES]) -> f64 {
     ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]))
 }
 
@@ -148,7 +148,7 @@ pub fn four_rows(a: &[f64], stride: usize, rows: [usize; 4], width: usize) -> [&
 
 /// out += Σ_k c_k·row_k. Over slices, not lanes: that is what the compiler vectorizes best.
 #[inline(always)]
-pub fn add_four(out: &mut [f64], c: [f64; 4], [r0, r1, r2, r3]: [&[f64]; 4]) {
+pub fn add_four_rows(out: &mut [f64], c: [f64; 4], [r0, r1, r2, r3]: [&[f64]; 4]) {
     for ((((o, x0), x1), x2), x3) in out.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
         *o = c[0].mul_add(*x0, c[1].mul_add(*x1, c[2].mul_add(*x2, c[3].mul_add(*x3, *o))));
     }
@@ -156,14 +156,14 @@ pub fn add_four(out: &mut [f64], c: [f64; 4], [r0, r1, r2, r3]: [&[f64]; 4]) {
 
 /// The entries i … i + 3 of `vector`.
 #[inline(always)]
-pub fn four_of(vector: &[f64], i: usize) -> [f64; 4] {
+pub fn four_entries(vector: &[f64], i: usize) -> [f64; 4] {
     [vector[i], vector[i + 1], vector[i + 2], vector[i + 3]]
 }
 
 /// [`sum_lanes`] of lanes that a loop has filled, which the compiler is kept from seeing through to: it would cut the loop
 /// into 128-bit pieces to suit the sum.
 #[inline(always)]
-pub(crate) fn sum_filled(lanes: [f64; LANES]) -> f64 {
+pub(crate) fn sum_filled(lanes: [f64; VECTOR_LANES]) -> f64 {
     sum_lanes(std::hint::black_box(lanes))
 }
 
@@ -172,11 +172,11 @@ pub(crate) fn sum_filled(lanes: [f64; LANES]) -> f64 {
 pub fn dot_body(a: &[f64], b: &[f64]) -> f64 {
     let n = a.len().min(b.len());
     let (a, b) = (&a[..n], &b[..n]);
-    let (blocks_a, rest_a) = a.as_chunks::<LANES>();
-    let (blocks_b, rest_b) = b.as_chunks::<LANES>();
-    let mut lanes = [0.0; LANES];
+    let (blocks_a, rest_a) = a.as_chunks::<VECTOR_LANES>();
+    let (blocks_b, rest_b) = b.as_chunks::<VECTOR_LANES>();
+    let mut lanes = [0.0; VECTOR_LANES];
     for (block_a, block_b) in blocks_a.iter().zip(blocks_b) {
-        for l in 0..LANES {
+        for l in 0..VECTOR_LANES {
             lanes[l] = block_a[l].mul_add(block_b[l], lanes[l]);
         }
     }
@@ -192,11 +192,11 @@ pub fn dot_body(a: &[f64], b: &[f64]) -> f64 {
 pub(crate) fn squared_distance_body(a: &[f64], b: &[f64]) -> f64 {
     let n = a.len().min(b.len());
     let (a, b) = (&a[..n], &b[..n]);
-    let (blocks_a, rest_a) = a.as_chunks::<LANES>();
-    let (blocks_b, rest_b) = b.as_chunks::<LANES>();
-    let mut lanes = [0.0; LANES];
+    let (blocks_a, rest_a) = a.as_chunks::<VECTOR_LANES>();
+    let (blocks_b, rest_b) = b.as_chunks::<VECTOR_LANES>();
+    let mut lanes = [0.0; VECTOR_LANES];
     for (block_a, block_b) in blocks_a.iter().zip(blocks_b) {
-        for l in 0..LANES {
+        for l in 0..VECTOR_LANES {
             let difference = block_a[l] - block_b[l];
             lanes[l] = difference.mul_add(difference, lanes[l]);
         }
@@ -216,10 +216,10 @@ pub(crate) fn squared_distance_body(a: &[f64], b: &[f64]) -> f64 {
 pub(crate) fn exp_body(x: f64) -> f64 {
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5·2^52: adding it rounds to an integer kept in the low bits
+    const ROUNDING_SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5·2^52: adding it rounds to an integer kept in the low bits
     let clamped = if x < -708.0 { -708.0 } else { x };
-    let shifted = clamped * std::f64::consts::LOG2_E + ROUND;
-    let k = shifted - ROUND;
+    let shifted = clamped * std::f64::consts::LOG2_E + ROUNDING_SHIFT;
+    let k = shifted - ROUNDING_SHIFT;
     let r = (-k).mul_add(LN2_LOW, (-k).mul_add(LN2_HIGH, clamped));
     let mut p: f64 = 1.0 / 6_227_020_800.0;
     for inverse in [
@@ -247,10 +247,10 @@ pub(crate) fn exp_body(x: f64) -> f64 {
 /// 2^x = 2^k·2^f for x ≤ 0 (below −1021, 2^−1021): k where the exponent's bits are, and f, |f| ≤ ½.
 #[inline(always)]
 fn split_power(x: f64) -> (u64, f64) {
-    const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5·2^52, as in `exp_body`
+    const ROUNDING_SHIFT: f64 = 6_755_399_441_055_744.0; // 1.5·2^52, as in `exp_body`
     let clamped = if x < -1021.0 { -1021.0 } else { x };
-    let shifted = clamped + ROUND;
-    (shifted.to_bits() << 52, clamped - (shifted - ROUND))
+    let shifted = clamped + ROUNDING_SHIFT;
+    (shifted.to_bits() << 52, clamped - (shifted - ROUNDING_SHIFT))
 }
 
 /// p·2^k for `split_power`'s k, p and the product being normal numbers: an addition to the exponent.
@@ -310,12 +310,12 @@ pub fn ln_body(x: f64) -> f64 {
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
     const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
-    const ROUND: u64 = 0x4330_0000_0000_0000; // 2^52
+    const INTEGER_SHIFT_BITS: u64 = 0x4330_0000_0000_0000; // 2^52
     let bits = x.to_bits();
     // the exponent of x/√½ rounded down, with a bias of 1023 that keeps it positive
     let offset = bits.wrapping_sub(SQRT_HALF).wrapping_add(1023 << 52);
     let biased = offset >> 52;
-    let k = f64::from_bits(ROUND | biased) - (4_503_599_627_370_496.0 + 1023.0);
+    let k = f64::from_bits(INTEGER_SHIFT_BITS | biased) - (4_503_599_627_370_496.0 + 1023.0);
     let m = f64::from_bits(bits.wrapping_sub((biased << 52).wrapping_sub(1023 << 52)));
     let s = (m - 1.0) / (m + 1.0);
     let t = s * s;
@@ -361,10 +361,10 @@ dispatched! {
 dispatched! {
     /// Σ a_i, in lanes.
     pub(crate) fn sum(a: &[f64]) -> f64 {
-        let (blocks, rest) = a.as_chunks::<LANES>();
-        let mut lanes = [0.0; LANES];
+        let (blocks, rest) = a.as_chunks::<VECTOR_LANES>();
+        let mut lanes = [0.0; VECTOR_LANES];
         for block in blocks {
-            for l in 0..LANES {
+            for l in 0..VECTOR_LANES {
                 lanes[l] += block[l];
             }
         }

@@ -1,7 +1,7 @@
 //! Symmetric matrices brought to tridiagonal form, in which every penalty λ of a ridge costs O(n²) instead of O(n³).
 
 use crate::linalg::matrix::Matrix;
-use crate::linalg::simd::{LANES, dispatched, dot_body};
+use crate::linalg::simd::{VECTOR_LANES, dispatched, dot_body};
 
 /// A = Q·T·Qᵀ with orthogonal Q and tridiagonal T.
 ///
@@ -20,8 +20,8 @@ pub(crate) struct TridiagonalForm {
 impl TridiagonalForm {
     /// Reduces the symmetric `matrix`; all its entries are read.
     pub(crate) fn new(matrix: &Matrix) -> Self {
-        let m = matrix.rows();
-        let stride = m.next_multiple_of(LANES);
+        let m = matrix.row_count();
+        let stride = m.next_multiple_of(VECTOR_LANES);
         let mut work = pad_rows(matrix, stride);
         let mut reflectors = vec![0.0; m * stride];
         let mut factors = vec![0.0; m];
@@ -52,25 +52,25 @@ impl TridiagonalForm {
     }
 
     /// Qᵀ·`columns`ᵀ: the rows of `columns`, shape (n, m), rotated, as the columns of the result.
-    pub(crate) fn rotate_rows(&self, columns: &Matrix) -> Points {
-        let stride = columns.rows().next_multiple_of(LANES);
+    pub(crate) fn rotate_rows(&self, columns: &Matrix) -> RotatedPoints {
+        let stride = columns.row_count().next_multiple_of(VECTOR_LANES);
         let mut data = vec![0.0; self.size() * stride];
-        for (i, row) in (0..columns.rows()).map(|i| (i, columns.row(i))) {
+        for (i, row) in (0..columns.row_count()).map(|i| (i, columns.row(i))) {
             for (k, value) in self.rotate(row).into_iter().enumerate() {
                 data[k * stride + i] = value;
             }
         }
-        Points { data, stride, count: columns.rows() }
+        RotatedPoints { data, stride, count: columns.row_count() }
     }
 
     /// The unit vectors, rotated: Qᵀ itself.
-    pub(crate) fn unit_points(&self) -> Points {
-        Points { data: self.rotation.clone(), stride: self.stride, count: self.size() }
+    pub(crate) fn unit_points(&self) -> RotatedPoints {
+        RotatedPoints { data: self.rotation.clone(), stride: self.stride, count: self.size() }
     }
 
     /// With B = (A + λI)⁻¹: for each of the rotated `points` p its quadratic form pᵀBp and its product pᵀBc with the
     /// rotated vector `c`; O(m·points). A + λI must be positive definite.
-    pub(crate) fn resolve(&self, lambda: f64, points: &Points, c: &[f64], out: &mut Resolved) {
+    pub(crate) fn resolve(&self, lambda: f64, points: &RotatedPoints, c: &[f64], out: &mut ResolvedPoints) {
         let m = self.size();
         out.forms.clear();
         out.forms.resize(points.stride, 0.0);
@@ -94,7 +94,7 @@ impl TridiagonalForm {
 
     /// Q·T'⁻¹·c with T' = T + λ: the solution of (A + λI)·x = b for c = Qᵀb.
     pub(crate) fn solve(&self, lambda: f64, c: &[f64]) -> Vec<f64> {
-        let mut out = Resolved::default();
+        let mut out = ResolvedPoints::default();
         self.resolve(lambda, &self.unit_points(), c, &mut out);
         out.products
     }
@@ -102,7 +102,7 @@ impl TridiagonalForm {
 
 /// Rotated points, as columns; rows are padded to whole vectors.
 #[derive(Clone, Debug)]
-pub(crate) struct Points {
+pub(crate) struct RotatedPoints {
     data: Vec<f64>,
     stride: usize,
     count: usize,
@@ -110,7 +110,7 @@ pub(crate) struct Points {
 
 /// The result of [`TridiagonalForm::resolve`], one entry per point.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Resolved {
+pub(crate) struct ResolvedPoints {
     /// pᵀ(A + λI)⁻¹p.
     pub(crate) forms: Vec<f64>,
     /// pᵀ(A + λI)⁻¹c.
@@ -118,9 +118,9 @@ pub(crate) struct Resolved {
 }
 
 fn pad_rows(matrix: &Matrix, stride: usize) -> Vec<f64> {
-    let mut data = vec![0.0; matrix.rows() * stride];
+    let mut data = vec![0.0; matrix.row_count() * stride];
     for (i, row) in data.chunks_exact_mut(stride.max(1)).enumerate() {
-        row[..matrix.columns()].copy_from_slice(matrix.row(i));
+        row[..matrix.column_count()].copy_from_slice(matrix.row(i));
     }
     data
 }
@@ -147,7 +147,7 @@ dispatched! {
         let mut w = vec![0.0; stride];
         for k in 0..m.saturating_sub(1) {
             // whole vectors from here on: entries up to k of the reflector are zero
-            let from = (k + 1) / LANES * LANES;
+            let from = (k + 1) / VECTOR_LANES * VECTOR_LANES;
             let reflector = &mut v[k * stride..(k + 1) * stride];
             reflector[k + 1..m].copy_from_slice(&a[k * stride + k + 1..k * stride + m]);
             let tail = dot_body(&reflector[k + 2..m], &reflector[k + 2..m]);
@@ -197,7 +197,7 @@ dispatched! {
             if factors[k] <= 0.0 {
                 continue;
             }
-            let from = (k + 1) / LANES * LANES;
+            let from = (k + 1) / VECTOR_LANES * VECTOR_LANES;
             let reflector = &v[k * stride..(k + 1) * stride];
             t.fill(0.0);
             for i in k + 1..m {
@@ -245,13 +245,13 @@ dispatched! {
         products: &mut [f64],
     ) {
         let mut at = 0;
-        while at + 4 * LANES <= stride {
-            substitute_block::<{ 4 * LANES }>(points, stride, at, steps, forms, products);
-            at += 4 * LANES;
+        while at + 4 * VECTOR_LANES <= stride {
+            substitute_block::<{ 4 * VECTOR_LANES }>(points, stride, at, steps, forms, products);
+            at += 4 * VECTOR_LANES;
         }
         while at < stride {
-            substitute_block::<LANES>(points, stride, at, steps, forms, products);
-            at += LANES;
+            substitute_block::<VECTOR_LANES>(points, stride, at, steps, forms, products);
+            at += VECTOR_LANES;
         }
     }
 }
@@ -293,7 +293,7 @@ mod tests {
     fn quadratic_forms_are_those_of_the_inverse() {
         let (m, lambda) = (13, 0.05);
         let tridiagonal = TridiagonalForm::new(&sample(m));
-        let mut out = Resolved::default();
+        let mut out = ResolvedPoints::default();
         tridiagonal.resolve(lambda, &tridiagonal.unit_points(), &vec![0.0; m], &mut out);
         for i in 0..m {
             let mut unit = vec![0.0; m];

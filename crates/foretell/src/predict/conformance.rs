@@ -1,7 +1,7 @@
 //! The promises of every predictor, as a check that anybody can run on their own.
 
 use crate::curves::configuration::FeatureGroup;
-use crate::curves::training::{Query, TrainingSet};
+use crate::curves::training::{RunQuery, TrainingSet};
 use crate::linalg::matrix::Matrix;
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{Model, Predictor};
@@ -128,7 +128,7 @@ fn order_does_not_matter(predictor: &dyn Predictor) -> Result<(), String> {
     let training = sample_training_set(40, 6);
     let order: Vec<usize> = (0..40).map(|i| (i * 17 + 5) % 40).collect();
     let (one, other) =
-        (fit(predictor, &training, "40 runs")?, fit(predictor, &training.select(&order), "40 runs")?);
+        (fit(predictor, &training, "40 runs")?, fit(predictor, &training.select_runs(&order), "40 runs")?);
     let new = sample_training_set(49, 6);
     for i in 40..49 {
         let (a, b) = (one.forecast(&new.query(i)), other.forecast(&new.query(i)));
@@ -173,7 +173,7 @@ fn check_near(a: f64, b: f64, training: &TrainingSet, what: &str) -> Result<(), 
 
 fn check_odd_curves(predictor: &dyn Predictor) -> Result<(), String> {
     let plain = sample_training_set(12, 6);
-    let mut repeated = plain.select(&[0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
+    let mut repeated = plain.select_runs(&[0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
     repeated.groups.clear();
     repeated.configurations = Matrix::zeros(12, 0);
     let sets = [
@@ -195,7 +195,7 @@ fn check_odd_curves(predictor: &dyn Predictor) -> Result<(), String> {
             check_forecast(&model.forecast(&training.query(i)), what)?;
         }
         let far = vec![1e9; training.steps.len()];
-        let stranger = Query { prefix: &far, configuration: &vec![-1e9; training.groups.len()] };
+        let stranger = RunQuery { prefix: &far, configuration: &vec![-1e9; training.groups.len()] };
         check_forecast(&model.forecast(&stranger), &format!("{what}, asked about a stranger"))?;
     }
     Ok(())

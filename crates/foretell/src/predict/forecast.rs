@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// The shape of a forecast's distribution, in units of its scale around its mean.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Shape {
+pub enum ForecastShape {
     /// Normal: the paper's choice.
     #[default]
     Gaussian,
@@ -25,11 +25,11 @@ pub struct CurveEnd {
 
 impl CurveEnd {
     /// The standard deviation, in units of the range, below which an end is known.
-    pub const KNOWN: f64 = 0.005;
+    pub const KNOWN_END_SD: f64 = 0.005;
 
     /// Whether the end is known.
     pub fn is_known(&self) -> bool {
-        self.standard_deviation < Self::KNOWN * (self.range.1 - self.range.0)
+        self.standard_deviation < Self::KNOWN_END_SD * (self.range.1 - self.range.0)
     }
 
     /// Whether an end at `mean` leaves the metric's range.
@@ -46,7 +46,7 @@ pub struct Forecast {
     /// The spread: the standard deviation σ for a Gaussian, the unit of the quantiles otherwise; ≥ 0.
     pub scale: f64,
     /// The shape of the distribution.
-    pub shape: Shape,
+    pub shape: ForecastShape,
     /// The extrapolated final value, if the forecast is an extrapolation of the curve alone.
     pub curve_end: Option<CurveEnd>,
 }
@@ -54,7 +54,7 @@ pub struct Forecast {
 impl Forecast {
     /// A normal forecast with mean `mean` and standard deviation `sd`.
     pub fn gaussian(mean: f64, sd: f64) -> Self {
-        Self { mean, scale: sd, shape: Shape::Gaussian, curve_end: None }
+        Self { mean, scale: sd, shape: ForecastShape::Gaussian, curve_end: None }
     }
 
     /// The p-quantile: the final score is below it with probability p.
@@ -63,8 +63,10 @@ impl Forecast {
         match &self.shape {
             // 0 times the infinite quantile of p = 0 or 1 would be no number
             _ if self.scale <= 0.0 => self.mean,
-            Shape::Gaussian => self.mean + self.scale * z,
-            Shape::Quantiles(knots) => self.mean + self.scale * interpolate_knots(knots, z, |&(x, y)| (x, y)),
+            ForecastShape::Gaussian => self.mean + self.scale * z,
+            ForecastShape::Quantiles(knots) => {
+                self.mean + self.scale * interpolate_knots(knots, z, |&(x, y)| (x, y))
+            }
         }
     }
 
@@ -75,16 +77,18 @@ impl Forecast {
         }
         let z = (score - self.mean) / self.scale;
         match &self.shape {
-            Shape::Gaussian => normal_cdf(z),
-            Shape::Quantiles(knots) => normal_cdf(interpolate_knots(knots, z, |&(x, y)| (y, x))),
+            ForecastShape::Gaussian => normal_cdf(z),
+            ForecastShape::Quantiles(knots) => normal_cdf(interpolate_knots(knots, z, |&(x, y)| (y, x))),
         }
     }
 
     /// The standard deviation: half the width of the central interval with the probability of ±σ of a Gaussian (68.3 %).
     pub fn standard_deviation(&self) -> f64 {
         match self.shape {
-            Shape::Gaussian => self.scale,
-            Shape::Quantiles(_) => (self.quantile(0.841_344_746) - self.quantile(0.158_655_254)) / 2.0,
+            ForecastShape::Gaussian => self.scale,
+            ForecastShape::Quantiles(_) => {
+                (self.quantile(0.841_344_746) - self.quantile(0.158_655_254)) / 2.0
+            }
         }
     }
 }
@@ -108,7 +112,8 @@ mod tests {
     #[test]
     fn probability_and_quantile_are_inverse_for_both_shapes() {
         let knots: Arc<[(f64, f64)]> = vec![(-2.0, -4.0), (0.0, 0.1), (1.0, 0.8), (2.5, 6.0)].into();
-        let shaped = Forecast { mean: 0.8, scale: 0.02, shape: Shape::Quantiles(knots), curve_end: None };
+        let shaped =
+            Forecast { mean: 0.8, scale: 0.02, shape: ForecastShape::Quantiles(knots), curve_end: None };
         for forecast in [Forecast::gaussian(0.8, 0.02), shaped] {
             for p in [0.001, 0.05, 0.4, 0.5, 0.9, 0.99, 0.9999] {
                 let back = forecast.probability_at_most(forecast.quantile(p));

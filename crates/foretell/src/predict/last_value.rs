@@ -1,6 +1,6 @@
 //! The last seen value: the forecast that any learned one has to beat.
 
-use crate::curves::training::{Query, TrainingSet};
+use crate::curves::training::{RunQuery, TrainingSet};
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
 
@@ -30,7 +30,7 @@ impl Predictor for LastValue {
 }
 
 impl Model for LastValueModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         Forecast::gaussian(query.last_score(), self.sigma)
     }
 

@@ -5,7 +5,7 @@ use crate::features::paper::{FeatureScaler, FeatureSet, TargetScaler};
 use crate::linalg::least_squares::LeastSquares;
 use crate::linalg::matrix::Matrix;
 use crate::linalg::simd::{dot, inner_products};
-use crate::linalg::tridiagonal::{Resolved, TridiagonalForm};
+use crate::linalg::tridiagonal::{ResolvedPoints, TridiagonalForm};
 use crate::predict::penalty::{dual_left_out, least, penalties, reach};
 use crate::predict::predictor::{FitError, Model, Predictor};
 use crate::predict::row_regression::{RowRegression, fit_rows};
@@ -148,19 +148,19 @@ impl StandardizedDesign {
 
 /// Weights and leave-one-out residuals of the ridge with the penalty that makes the latter least.
 fn ridge(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let (n, d) = (x.rows(), x.columns());
+    let (n, d) = (x.row_count(), x.column_count());
     if d < n { fit_ridge_by_columns(x, y) } else { fit_ridge_by_rows(x, y) }
 }
 
 /// By XᵀX, shape (d, d).
 fn fit_ridge_by_columns(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let (n, d) = (x.rows(), x.columns());
+    let (n, d) = (x.row_count(), x.column_count());
     let columns = Matrix::from_fn(d, n, |j, i| x.row(i)[j]);
     let gram = gram(&columns);
     let form = TridiagonalForm::new(&gram);
     let moments: Vec<f64> = (0..d).map(|j| dot(columns.row(j), y)).collect();
     let (moments, points) = (form.rotate(&moments), form.rotate_rows(x));
-    let left_out = |lambda: f64, out: &mut Resolved| {
+    let left_out = |lambda: f64, out: &mut ResolvedPoints| {
         form.resolve(lambda, &points, &moments, out);
         let rows = y.iter().zip(&out.products).zip(&out.forms);
         // a run that alone decides its own forecast has a leverage of 1, and would divide by 0
@@ -174,13 +174,13 @@ fn fit_ridge_by_columns(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
 fn fit_ridge_by_rows(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let form = TridiagonalForm::new(&gram(x));
     let (targets, points) = (form.rotate(y), form.unit_points());
-    let left_out = |lambda: f64, out: &mut Resolved| {
+    let left_out = |lambda: f64, out: &mut ResolvedPoints| {
         form.resolve(lambda, &points, &targets, out);
         dual_left_out(lambda, out)
     };
     let (lambda, residuals) = least(penalties(1e3 * y.len() as f64, 37), left_out);
     let dual = form.solve(lambda, &targets);
-    let mut weights = vec![0.0; x.columns()];
+    let mut weights = vec![0.0; x.column_count()];
     for (i, a) in dual.iter().enumerate() {
         crate::linalg::least_squares::add_scaled(&mut weights, *a, x.row(i));
     }
@@ -189,9 +189,9 @@ fn fit_ridge_by_rows(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
 
 /// The inner products of all rows of `x`.
 fn gram(x: &Matrix) -> Matrix {
-    let n = x.rows();
+    let n = x.row_count();
     let mut gram = Matrix::zeros(n, n);
-    inner_products(x.as_slice(), x.as_slice(), x.columns(), n.max(1), gram.as_mut_slice());
+    inner_products(x.as_slice(), x.as_slice(), x.column_count(), n.max(1), gram.as_mut_slice());
     gram
 }
 
@@ -220,7 +220,7 @@ mod tests {
         let wide: Vec<Vec<f64>> = (0..n)
             .map(|i| {
                 let mut row = Vec::new();
-                crate::features::paper::time_series_features(&curve(i), &mut row);
+                crate::features::paper::append_time_series_features(&curve(i), &mut row);
                 row
             })
             .collect();
@@ -256,7 +256,7 @@ mod tests {
         let (x, y) = (&standardized.rows, &standardized.targets);
         let (lambda, n) = (0.3, 15);
         let form = TridiagonalForm::new(&gram(x));
-        let mut out = Resolved::default();
+        let mut out = ResolvedPoints::default();
         form.resolve(lambda, &form.unit_points(), &form.rotate(y), &mut out);
         let left_out = dual_left_out(lambda, &out);
         for i in 0..n {

@@ -1,6 +1,6 @@
 //! A predictor that sees only some of the feature groups.
 
-use crate::curves::training::{Query, TrainingSet};
+use crate::curves::training::{RunQuery, TrainingSet};
 use crate::features::paper::FeatureSet;
 use crate::linalg::matrix::Matrix;
 use crate::predict::forecast::Forecast;
@@ -34,12 +34,12 @@ impl Predictor for MaskedPredictor {
             Matrix::from_fn(n, columns.len(), |i, j| training.configurations.row(i)[columns[j]]);
         let unfinished = &training.unfinished_configurations;
         seen.unfinished_configurations =
-            Matrix::from_fn(unfinished.rows(), columns.len(), |i, j| unfinished.row(i)[columns[j]]);
+            Matrix::from_fn(unfinished.row_count(), columns.len(), |i, j| unfinished.row(i)[columns[j]]);
         seen.groups = columns.iter().map(|&j| training.groups[j]).collect();
         if !self.features.time_series {
             seen.steps.truncate(1);
             seen.prefixes = Matrix::zeros(n, seen.steps.len());
-            seen.unfinished_prefixes = Matrix::zeros(unfinished.rows(), seen.steps.len());
+            seen.unfinished_prefixes = Matrix::zeros(unfinished.row_count(), seen.steps.len());
             (seen.later_steps, seen.later_scores) = (Vec::new(), Matrix::default());
         }
         let model = self.predictor.fit(&seen)?;
@@ -48,10 +48,10 @@ impl Predictor for MaskedPredictor {
 }
 
 impl Model for MaskedModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         let configuration: Vec<f64> = self.columns.iter().map(|&j| query.configuration[j]).collect();
         let prefix = if self.time_series { query.prefix } else { &[0.0] };
-        self.model.forecast(&Query { prefix, configuration: &configuration })
+        self.model.forecast(&RunQuery { prefix, configuration: &configuration })
     }
 
     fn held_out(&self) -> &[Forecast] {
@@ -62,7 +62,7 @@ impl Model for MaskedModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Auto, FeatureGroup};
+    use crate::{AutoPredictor, FeatureGroup};
 
     #[test]
     fn hidden_groups_do_not_change_a_forecast() {
@@ -76,9 +76,11 @@ mod tests {
             ..TrainingSet::default()
         };
         let features = FeatureSet { time_series: false, architecture: true, hyperparameters: false };
-        let model =
-            MaskedPredictor { predictor: Box::new(Auto::default()), features }.fit(&training).unwrap();
-        let asked = |prefix: &[f64], configuration: &[f64]| model.forecast(&Query { prefix, configuration });
+        let model = MaskedPredictor { predictor: Box::new(AutoPredictor::default()), features }
+            .fit(&training)
+            .unwrap();
+        let asked =
+            |prefix: &[f64], configuration: &[f64]| model.forecast(&RunQuery { prefix, configuration });
         assert_eq!(asked(&[1.0, 2.0], &[0.3, 0.1]), asked(&[8.0, 3.0], &[0.3, 0.9]));
         assert!((asked(&[1.0, 2.0], &[0.3, 0.1]).mean - asked(&[1.0, 2.0], &[-0.9, 0.1]).mean).abs() > 1e-3);
     }

@@ -1,9 +1,9 @@
 //! The mean gain: the average gain of completed runs from here on, added to the last seen value.
 
-use crate::curves::training::{Query, TrainingSet};
+use crate::curves::training::{RunQuery, TrainingSet};
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{FitError, Model, Predictor, check_training};
-use crate::statistics::range;
+use crate::statistics::min_and_max;
 
 /// The distance, as a fraction of the range of scores, that an end may plausibly lie from its forecast before any is seen.
 const PLAUSIBLE_RANGE_FRACTION: f64 = 0.3;
@@ -92,7 +92,7 @@ impl MeanGainModel {
 }
 
 impl Model for MeanGainModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         Forecast::gaussian(self.end(query.last_score(), self.gain), self.sigma)
     }
 
@@ -105,7 +105,7 @@ impl Model for MeanGainModel {
 /// n-th of how far the worst of these is from the best that there can be, and their size, or 1, where all are the same.
 pub(crate) fn plausible_deviation(training: &TrainingSet, last: &[f64]) -> f64 {
     let first = (0..training.len()).filter_map(|i| training.prefixes.row(i).first());
-    let (low, high) = range(training.targets.iter().chain(last).chain(first).copied());
+    let (low, high) = min_and_max(training.targets.iter().chain(last).chain(first).copied());
     let open = training.ceiling.map_or(0.0, |ceiling| (ceiling - low) / training.len() as f64);
     let size = (high - low).max(open);
     let size = if size > 0.0 { size } else { high.abs() };
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn the_later_it_is_the_surer() {
         let sd = |step| MeanGain.fit(&seen(&[0.2, 0.4, 0.6], &[0.3, 0.5, 0.7], step)).unwrap();
-        let query = Query { prefix: &[0.5], configuration: &[] };
+        let query = RunQuery { prefix: &[0.5], configuration: &[] };
         assert!(sd(9.0).forecast(&query).scale < sd(1.0).forecast(&query).scale);
     }
 
@@ -156,7 +156,7 @@ mod tests {
     fn early_ranks_that_say_nothing_make_nothing_sure() {
         // the lower a run starts the higher it ends; not even --caution fast stops at this
         let model = MeanGain.fit(&seen(&[0.1, 0.3, 0.5], &[0.9, 0.6, 0.3], 5.0)).unwrap();
-        let forecast = model.forecast(&Query { prefix: &[0.1], configuration: &[] });
+        let forecast = model.forecast(&RunQuery { prefix: &[0.1], configuration: &[] });
         assert!(forecast.probability_at_most(0.9) < 0.95, "{forecast:?}");
     }
 
@@ -164,6 +164,6 @@ mod tests {
     fn no_end_lies_above_the_ceiling() {
         let training = TrainingSet { ceiling: Some(1.0), ..seen(&[0.1, 0.2], &[0.8, 0.9], 2.0) };
         let model = MeanGain.fit(&training).unwrap();
-        assert!((model.forecast(&Query { prefix: &[0.9], configuration: &[] }).mean - 1.0).abs() < 1e-12);
+        assert!((model.forecast(&RunQuery { prefix: &[0.9], configuration: &[] }).mean - 1.0).abs() < 1e-12);
     }
 }

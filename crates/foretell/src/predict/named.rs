@@ -1,7 +1,7 @@
 //! Predictors by name, as users choose them.
 
 use crate::features::paper::FeatureSet;
-use crate::predict::auto::Auto;
+use crate::predict::auto::AutoPredictor;
 use crate::predict::forest::RandomForest;
 use crate::predict::gp::GaussianProcess;
 use crate::predict::last_value::LastValue;
@@ -10,7 +10,7 @@ use crate::predict::masked::MaskedPredictor;
 use crate::predict::mean_gain::MeanGain;
 use crate::predict::options::PredictorOptions;
 use crate::predict::predictor::Predictor;
-use crate::predict::spread::{Spread, WithSpread};
+use crate::predict::spread::{SpreadSource, WithSpread};
 use crate::predict::svr::{Kernel, NuSvr};
 use std::sync::{Arc, LazyLock};
 use thiserror::Error;
@@ -45,8 +45,8 @@ fn explain_absence(name: &str) -> String {
 type MakePredictor = Arc<dyn Fn(&PredictorOptions) -> Box<dyn Predictor> + Send + Sync>;
 
 /// The spreads that a predictor's name may end in.
-const SPREAD_SUFFIXES: [(&str, Spread); 2] =
-    [("+gaussian", Spread::Gaussian), ("+calibrated", Spread::Calibrated)];
+const SPREAD_SUFFIXES: [(&str, SpreadSource); 2] =
+    [("+gaussian", SpreadSource::Gaussian), ("+calibrated", SpreadSource::Calibrated)];
 
 /// A predictor's name, alone and with each of [`SPREAD_SUFFIXES`], and the function that makes it.
 #[derive(Clone)]
@@ -76,32 +76,32 @@ impl PredictorEntry {
 /// # Ok::<(), foretell::UnknownPredictor>(())
 /// ```
 #[derive(Clone)]
-pub struct Predictors(Arc<Vec<PredictorEntry>>);
+pub struct PredictorRegistry(Arc<Vec<PredictorEntry>>);
 
-impl Default for Predictors {
+impl Default for PredictorRegistry {
     fn default() -> Self {
-        static BUILT_IN_PREDICTORS: LazyLock<Predictors> =
-            LazyLock::new(|| Predictors(Arc::new(built_in_predictors())));
+        static BUILT_IN_PREDICTORS: LazyLock<PredictorRegistry> =
+            LazyLock::new(|| PredictorRegistry(Arc::new(built_in_predictors())));
         BUILT_IN_PREDICTORS.clone()
     }
 }
 
-impl Predictors {
+impl PredictorRegistry {
     /// Adds the product of `make` as `name`. An existing name keeps its predictor.
     #[must_use]
-    pub fn with(
+    pub fn with_predictor(
         mut self,
         name: &'static str,
         make: impl Fn(&PredictorOptions) -> Box<dyn Predictor> + Send + Sync + 'static,
     ) -> Self {
-        if !self.names().contains(&name) {
+        if !self.predictor_names().contains(&name) {
             Arc::make_mut(&mut self.0).push(PredictorEntry::new(name, make));
         }
         self
     }
 
     /// All names, in the order in which they are shown.
-    pub fn names(&self) -> Vec<&'static str> {
+    pub fn predictor_names(&self) -> Vec<&'static str> {
         self.0.iter().map(|entry| entry.name).collect()
     }
 
@@ -110,7 +110,7 @@ impl Predictors {
     ///
     /// # Errors
     /// [`UnknownPredictor`] if `name` is none of [`names`](Self::names), with or without a spread.
-    pub fn predictor(
+    pub fn make_predictor(
         &self,
         name: &str,
         options: &PredictorOptions,
@@ -124,7 +124,7 @@ impl Predictors {
                 return Ok(Box::new(WithSpread { predictor, spread: SPREAD_SUFFIXES[spread].1, name }));
             }
         }
-        Err(UnknownPredictor { name: name.to_owned(), known: self.names() })
+        Err(UnknownPredictor { name: name.to_owned(), known: self.predictor_names() })
     }
 }
 
@@ -139,12 +139,15 @@ impl Predictors {
 /// assert!(predictor("oracle", &PredictorOptions::default()).is_err());
 /// # Ok::<(), foretell::UnknownPredictor>(())
 /// ```
-pub fn predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Predictor>, UnknownPredictor> {
-    Predictors::default().predictor(name, options)
+pub fn make_predictor(
+    name: &str,
+    options: &PredictorOptions,
+) -> Result<Box<dyn Predictor>, UnknownPredictor> {
+    PredictorRegistry::default().make_predictor(name, options)
 }
 
 /// Restricts a `predictor` without its own choice of feature groups to the given ones.
-pub fn masked(predictor: Box<dyn Predictor>, features: FeatureSet) -> Box<dyn Predictor> {
+pub fn mask_features(predictor: Box<dyn Predictor>, features: FeatureSet) -> Box<dyn Predictor> {
     if features == FeatureSet::default() {
         predictor
     } else {
@@ -164,9 +167,12 @@ fn built_in_predictors() -> Vec<PredictorEntry> {
         PredictorEntry::new("mean-gain", |_| Box::new(MeanGain)),
         PredictorEntry::new("svr-rbf", |options| svr(Kernel::Rbf, options)),
         PredictorEntry::new("svr-linear", |options| svr(Kernel::Linear, options)),
-        PredictorEntry::new("gp", |options| masked(Box::new(GaussianProcess), options.features)),
+        PredictorEntry::new("gp", |options| mask_features(Box::new(GaussianProcess), options.features)),
         PredictorEntry::new("auto", |options| {
-            masked(Box::new(Auto { seed: options.seed, ..Auto::default() }), options.features)
+            mask_features(
+                Box::new(AutoPredictor { seed: options.seed, ..AutoPredictor::default() }),
+                options.features,
+            )
         }),
         PredictorEntry::new("random-forest", |options| {
             Box::new(RandomForest {

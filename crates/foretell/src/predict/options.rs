@@ -12,12 +12,12 @@ pub struct PredictorOptions {
     /// Draws of its random search, or of its posterior; `None`: its own default.
     pub draws: Option<usize>,
     /// The use of the predictor.
-    pub purpose: Purpose,
+    pub purpose: PredictorPurpose,
 }
 
 /// The use of a predictor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Purpose {
+pub enum PredictorPurpose {
     /// Forecasts of running trials.
     #[default]
     Forecasts,

@@ -1,6 +1,6 @@
 //! Predictors and models: a predictor is fitted on completed runs and becomes a model, which forecasts.
 
-use crate::curves::training::{Query, TrainingSet};
+use crate::curves::training::{RunQuery, TrainingSet};
 use crate::predict::forecast::Forecast;
 use thiserror::Error;
 
@@ -55,7 +55,7 @@ pub trait Predictor: Send + Sync {
 /// A fitted predictor, without randomness or hidden state.
 pub trait Model: Send + Sync {
     /// Where the run of `query` will end.
-    fn forecast(&self, query: &Query<'_>) -> Forecast;
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast;
 
     /// The forecast of each training run by a model fitted without it (leave-one-out, or out-of-bag), in order.
     fn held_out(&self) -> &[Forecast];

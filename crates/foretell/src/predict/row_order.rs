@@ -27,10 +27,10 @@ pub(crate) fn put_back<T: Clone>(values: &[T], order: &[usize]) -> Vec<T> {
 }
 
 /// A design matrix and its targets with the rows sorted by content, and the order they were put in.
-pub(crate) fn sorted(x: &Matrix, training: &TrainingSet) -> (Matrix, Vec<f64>, Vec<usize>) {
+pub(crate) fn sort_by_content(x: &Matrix, training: &TrainingSet) -> (Matrix, Vec<f64>, Vec<usize>) {
     let order = by_content(x, &training.targets);
     let targets = order.iter().map(|&i| training.targets[i]).collect();
-    (x.select(&order), targets, order)
+    (x.select_rows(&order), targets, order)
 }
 
 #[cfg(test)]

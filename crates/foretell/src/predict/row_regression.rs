@@ -1,12 +1,12 @@
 //! The shared frame of regressions on rows of the paper's features: features in, forecasts with one σ out.
 
 use crate::curves::configuration::FeatureGroup;
-use crate::curves::training::{Query, TrainingSet};
+use crate::curves::training::{RunQuery, TrainingSet};
 use crate::features::paper::{FeatureSet, design_matrix, feature_row};
 use crate::linalg::matrix::Matrix;
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{FitError, Model, check_training, leave_one_out_sigma};
-use crate::predict::row_order::{put_back, sorted};
+use crate::predict::row_order::{put_back, sort_by_content};
 
 /// A regression fitted on rows of features.
 pub(crate) trait RowRegression: Send + Sync + 'static {
@@ -29,7 +29,7 @@ pub(crate) fn fit_rows<R: RowRegression>(
     solve: impl FnOnce(&Matrix, &[f64]) -> R,
 ) -> Result<Box<dyn Model>, FitError> {
     check_training(name, 3, training)?;
-    let (x, targets, order) = sorted(&design_matrix(training, features), training);
+    let (x, targets, order) = sort_by_content(&design_matrix(training, features), training);
     let fit = solve(&x, &targets);
     let sigma = leave_one_out_sigma(fit.held_out(), &targets);
     let held_out: Vec<Forecast> =
@@ -47,7 +47,7 @@ struct RowModel<R> {
 }
 
 impl<R: RowRegression> Model for RowModel<R> {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         let mut row = Vec::new();
         feature_row(query, &self.groups, self.features, &mut row);
         Forecast::gaussian(self.fit.predict(&mut row), self.sigma)

@@ -3,8 +3,8 @@
 //! One σ(τ) for all runs has central intervals that are too wide, and an upper tail that is too thin among the truly best tenth. Held-out
 //! residuals come from a fit that was chosen by them, 23 % too small from 10 runs: every quantile grows by 2.5/n.
 
-use crate::curves::training::{Query, TrainingSet};
-use crate::predict::forecast::{Forecast, Shape};
+use crate::curves::training::{RunQuery, TrainingSet};
+use crate::predict::forecast::{Forecast, ForecastShape};
 use crate::predict::predictor::{FitError, Model, Predictor, leave_one_out_sigma};
 use crate::statistics::normal_cdf;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The source of the standard deviation of forecasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Spread {
+pub enum SpreadSource {
     /// The paper's: Gaussian, with σ(τ) the root mean square of held-out residuals, the same for every run.
     Gaussian,
     /// Calibrated for each run: see [`WithSpread`].
@@ -71,7 +71,7 @@ pub struct WithSpread {
     /// The predictor that gives means and scales.
     pub predictor: Box<dyn Predictor>,
     /// The spread.
-    pub spread: Spread,
+    pub spread: SpreadSource,
     /// The name it goes by.
     pub name: &'static str,
 }
@@ -87,10 +87,10 @@ impl Predictor for WithSpread {
 }
 
 /// `model`, fitted on runs with final scores `targets`, with another spread.
-pub(crate) fn with_spread(model: Box<dyn Model>, targets: &[f64], spread: Spread) -> Box<dyn Model> {
+pub(crate) fn with_spread(model: Box<dyn Model>, targets: &[f64], spread: SpreadSource) -> Box<dyn Model> {
     let (calibration, held_out) = match spread {
-        Spread::Gaussian => SpreadCalibration::gaussian(model.held_out(), targets),
-        Spread::Calibrated => SpreadCalibration::calibrated(model.held_out(), targets),
+        SpreadSource::Gaussian => SpreadCalibration::gaussian(model.held_out(), targets),
+        SpreadSource::Calibrated => SpreadCalibration::fit_calibrated(model.held_out(), targets),
     };
     Box::new(SpreadModel { model, calibration, held_out })
 }
@@ -102,7 +102,7 @@ struct SpreadModel {
 }
 
 impl Model for SpreadModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         self.calibration.apply(&self.model.forecast(query))
     }
 
@@ -117,7 +117,7 @@ struct SpreadCalibration {
     ranks: Vec<(f64, f64)>,
     /// σ(τ), where `ranks` is empty.
     sigma: f64,
-    shape: Shape,
+    shape: ForecastShape,
 }
 
 /// √(π/2): the standard deviation of a normal distribution over its mean absolute value.
@@ -143,11 +143,11 @@ impl SpreadCalibration {
         let means: Vec<f64> = held_out.iter().map(|f| f.mean).collect();
         let sigma = leave_one_out_sigma(&means, targets);
         let held_out = means.iter().map(|&mean| Forecast::gaussian(mean, sigma)).collect();
-        (Self { ranks: Vec::new(), sigma, shape: Shape::Gaussian }, held_out)
+        (Self { ranks: Vec::new(), sigma, shape: ForecastShape::Gaussian }, held_out)
     }
 
     /// A scale for each run, and the held-out forecasts with theirs.
-    fn calibrated(held_out: &[Forecast], targets: &[f64]) -> (Self, Vec<Forecast>) {
+    fn fit_calibrated(held_out: &[Forecast], targets: &[f64]) -> (Self, Vec<Forecast>) {
         let n = targets.len();
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|&a, &b| {
@@ -160,7 +160,7 @@ impl SpreadCalibration {
             order.iter().map(|&i| (targets[i] - held_out[i].mean) / scale(&held_out[i])).collect();
         let factors = local_factors(&ratios);
         let residuals: Vec<f64> = ratios.iter().zip(&factors).map(|(r, (_, without))| r / without).collect();
-        let shape = Shape::Quantiles(knots(&residuals));
+        let shape = ForecastShape::Quantiles(knots(&residuals));
         let mut calibrated = held_out.to_vec();
         for (&i, (_, without)) in order.iter().zip(&factors) {
             calibrated[i].scale = scale(&held_out[i]) * without;
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn gaussian_residuals_get_their_own_quantiles_and_a_wider_upper_tail() {
         let (held_out, targets) = made(200, |_| 0.3);
-        let (calibration, _) = SpreadCalibration::calibrated(&held_out, &targets);
+        let (calibration, _) = SpreadCalibration::fit_calibrated(&held_out, &targets);
         let forecast = calibration.apply(&Forecast::gaussian(0.5, 0.1));
         let cases = [(0.05, -1.645), (0.25, -0.674), (0.5, 0.0), (0.75, 0.674), (0.95, 2.241), (0.99, 2.748)];
         for (p, z) in cases {
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn the_scale_follows_where_residuals_are_large() {
         let (held_out, targets) = made(200, |mean| if mean < 0.5 { 0.4 } else { 0.1 });
-        let (calibration, _) = SpreadCalibration::calibrated(&held_out, &targets);
+        let (calibration, _) = SpreadCalibration::fit_calibrated(&held_out, &targets);
         let width = |mean: f64| {
             let forecast = calibration.apply(&Forecast::gaussian(mean, 0.1));
             forecast.quantile(0.9) - forecast.quantile(0.1)
@@ -327,8 +327,10 @@ mod tests {
         let width = |copies: usize| {
             let one = (0..10).map(|i| normal_quantile((f64::from(i) + 0.5) / 10.0));
             let residuals: Vec<f64> = one.cycle().take(10 * copies).collect();
-            let forecast =
-                Forecast { shape: Shape::Quantiles(knots(&residuals)), ..Forecast::gaussian(0.0, 1.0) };
+            let forecast = Forecast {
+                shape: ForecastShape::Quantiles(knots(&residuals)),
+                ..Forecast::gaussian(0.0, 1.0)
+            };
             forecast.quantile(0.95) - forecast.quantile(0.05)
         };
         assert!(width(1) > 1.2 * width(20), "{} {}", width(1), width(20));
@@ -351,7 +353,7 @@ mod tests {
     fn residuals_of_zero_and_single_runs_give_finite_quantiles() {
         for n in [1, 2, 3, 30] {
             let held_out = vec![Forecast::gaussian(0.5, 0.0); n];
-            for spread in [SpreadCalibration::calibrated, SpreadCalibration::gaussian] {
+            for spread in [SpreadCalibration::fit_calibrated, SpreadCalibration::gaussian] {
                 let (calibration, held_out) = spread(&held_out, &vec![0.5; n]);
                 let forecast = calibration.apply(&held_out[0]);
                 assert!(

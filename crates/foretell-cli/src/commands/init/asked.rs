@@ -1,6 +1,6 @@
 //! The options of a script as the hook recorded them from its parser.
 
-use super::option::{Known, Opt, Style, Type, plain_name};
+use super::option::{KnownOptions, OptionStyle, OptionType, ScriptFlag, plain_name};
 use foretell_run::{HookOptions, HookRecord, ScriptOption};
 use serde_json::Value;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::path::Path;
 const PARSERS_ON_ARGPARSE: [&str; 2] = ["hydra", "fire"];
 
 /// The options that the script in `command` was asked for; `None` where no parser was recorded.
-pub(super) fn options(records: &[HookRecord], command: &[String]) -> Option<Known> {
+pub(super) fn options(records: &[HookRecord], command: &[String]) -> Option<KnownOptions> {
     let all = records.iter().filter_map(|record| match record {
         HookRecord::Options(options) if !options.options.is_empty() => Some(options),
         _ => None,
@@ -29,7 +29,7 @@ pub(super) fn options(records: &[HookRecord], command: &[String]) -> Option<Know
         own.retain(|options| options.source != "argparse");
     }
     let last = own.last()?;
-    let mut known = Known { used: last.used.clone(), ..Known::default() };
+    let mut known = KnownOptions { used: last.used.clone(), ..KnownOptions::default() };
     known.refused = own.iter().rev().find_map(|options| options.error.clone());
     // the last record of a parser is the outermost and the most complete one
     for options in own.iter().rev() {
@@ -44,7 +44,7 @@ fn is_same_file(script: &Path, path: &Path) -> bool {
     std::fs::canonicalize(script).is_ok_and(|script| script == path)
 }
 
-impl Known {
+impl KnownOptions {
     /// Adds an option, if its sub-commands are in use and it is not known yet.
     fn add(&mut self, option: &ScriptOption, source: &str) {
         if !self.used.starts_with(&option.level) {
@@ -69,13 +69,13 @@ fn long_flag(option: &ScriptOption) -> Option<&str> {
     long.or(option.flags.iter().find(|flag| flag.len() > 2)).or(option.flags.first()).map(String::as_str)
 }
 
-fn read_recorded_option(option: &ScriptOption, flag: &str, source: &str) -> Opt {
+fn read_recorded_option(option: &ScriptOption, flag: &str, source: &str) -> ScriptFlag {
     let style = match source {
-        "hydra" | "omegaconf" => Style::Word,
-        "absl" | "fire" => Style::Joined,
+        "hydra" | "omegaconf" => OptionStyle::Word,
+        "absl" | "fire" => OptionStyle::Joined,
         // a list of jsonargparse is one word
-        _ if option.nargs == "[ITEM,...]" => Style::Joined,
-        _ => Style::Separate,
+        _ if option.nargs == "[ITEM,...]" => OptionStyle::Joined,
+        _ => OptionStyle::Separate,
     };
     let action = option.action.as_str();
     let is_flag = ["storetrue", "storefalse", "storeconst", "booleanoptional", "flag"].contains(&action);
@@ -88,12 +88,12 @@ fn read_recorded_option(option: &ScriptOption, flag: &str, source: &str) -> Opt 
         _ => false,
     };
     let is_list = match style {
-        Style::Word | Style::File => false,
-        Style::Joined => held.is_array() || option.nargs == "[ITEM,...]",
-        Style::Separate => takes_many,
+        OptionStyle::Word | OptionStyle::File => false,
+        OptionStyle::Joined => held.is_array() || option.nargs == "[ITEM,...]",
+        OptionStyle::Separate => takes_many,
     };
     let choices = option.choices.iter().flatten().filter_map(|choice| self::text(choice, ",", false));
-    Opt {
+    ScriptFlag {
         default: text,
         choices: choices.collect(),
         values: values(option.r#type.as_deref().unwrap_or_default(), held),
@@ -106,7 +106,7 @@ fn read_recorded_option(option: &ScriptOption, flag: &str, source: &str) -> Opt 
             .map(|(low, high)| (low.unwrap_or(f64::NEG_INFINITY), high.unwrap_or(f64::INFINITY))),
         level: option.level.clone(),
         is_foreign: option.own != Some(true),
-        ..Opt::new(flag)
+        ..ScriptFlag::new(flag)
     }
 }
 
@@ -127,26 +127,26 @@ fn text(value: &Value, separator: &str, is_bare: bool) -> Option<String> {
     }
 }
 
-fn values(kind: &str, held: &Value) -> Type {
+fn values(kind: &str, held: &Value) -> OptionType {
     let kind = kind.to_lowercase();
     let is_float = kind.contains("float");
     match held {
-        Value::Bool(_) => Type::Truth,
-        _ if is_float => Type::Real,
-        _ if kind.contains("int") && !kind.contains("point") => Type::Whole,
-        _ if kind.contains("bool") => Type::Truth,
+        Value::Bool(_) => OptionType::Truth,
+        _ if is_float => OptionType::Real,
+        _ if kind.contains("int") && !kind.contains("point") => OptionType::Whole,
+        _ if kind.contains("bool") => OptionType::Truth,
         _ if ["str", "text", "path", "string", "enum", "choice"].iter().any(|word| kind.contains(word)) => {
-            Type::Text
+            OptionType::Text
         }
-        Value::Number(number) if number.is_f64() => Type::Real,
-        _ => Type::Unknown,
+        Value::Number(number) if number.is_f64() => OptionType::Real,
+        _ => OptionType::Unknown,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::options;
-    use crate::commands::init::option::{Style, Type};
+    use crate::commands::init::option::{OptionStyle, OptionType};
     use foretell_run::{HookOptions, HookRecord, ScriptOption};
     use serde_json::{Value, json};
 
@@ -190,9 +190,9 @@ mod tests {
         assert_eq!(
             shown,
             [
-                ("seed", Some("1"), Type::Whole),
-                ("lr", Some("0.2"), Type::Real),
-                ("warmup", Some("None"), Type::Whole)
+                ("seed", Some("1"), OptionType::Whole),
+                ("lr", Some("0.2"), OptionType::Real),
+                ("warmup", Some("None"), OptionType::Whole)
             ]
         );
         assert_eq!((known.options[1].level.len(), &known.positional[..]), (1, &["data".to_owned()][..]));
@@ -203,7 +203,7 @@ mod tests {
         let hidden = record("argparse", &[], vec![option(&["--run"], "str", Value::Null)]);
         let words = record("hydra", &[], vec![option(&["optim.lr"], "float", json!(0.1))]);
         let known = options(&[hidden, words], &[]).expect("options");
-        assert_eq!((known.options.len(), known.options[0].style), (1, Style::Word));
+        assert_eq!((known.options.len(), known.options[0].style), (1, OptionStyle::Word));
         let widths = record("absl", &[], vec![option(&["--widths"], "list", json!(["64", "32"]))]);
         let known = options(&[widths], &[]).expect("options");
         assert_eq!((known.options[0].default.as_deref(), known.options[0].is_list), (Some("64,32"), true));

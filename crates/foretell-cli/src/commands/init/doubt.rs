@@ -2,7 +2,7 @@
 
 /// A possible text of the line in doubt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct LineChoice {
     /// The lines to write: `metric = "val_acc"`, `maximize = true`.
     pub(super) lines: Vec<String>,
     /// What that means: the values that would be read.
@@ -17,12 +17,12 @@ pub(super) struct Doubt {
     /// The line of the study file that it is about: `metric`.
     pub(super) line: &'static str,
     /// What may be written there, as it is now first.
-    pub(super) choices: Vec<Choice>,
+    pub(super) choices: Vec<LineChoice>,
     /// What else can be done, in a sentence; empty if a choice is all.
     pub(super) advice: String,
 }
 
-impl Choice {
+impl LineChoice {
     /// The choice of the series `metric` of a `library`, or of the printed output.
     pub(super) fn of_series(
         metric: &str,
@@ -47,7 +47,7 @@ impl Doubt {
     /// The doubt and its advice, in one line.
     pub(super) fn in_words(&self) -> String {
         let Self { what, line, choices, advice } = self;
-        let written = choices.iter().map(|Choice { lines, meaning }| {
+        let written = choices.iter().map(|LineChoice { lines, meaning }| {
             let meaning = if meaning.is_empty() { String::new() } else { format!(" ({meaning})") };
             format!("{}{meaning}", lines.join(", "))
         });
@@ -60,12 +60,12 @@ impl Doubt {
 
 #[cfg(test)]
 mod tests {
-    use super::{Choice, Doubt};
+    use super::{Doubt, LineChoice};
 
     #[test]
     fn a_doubt_names_its_line_and_what_to_write() {
         let choice =
-            |name: &str, meaning: &str| Choice::of_series(name, None, Some(true), meaning.to_owned());
+            |name: &str, meaning: &str| LineChoice::of_series(name, None, Some(true), meaning.to_owned());
         let choices = vec![choice("a loss", "0.5, 0.4"), choice("b loss", "0.6, 0.3")];
         let doubt =
             Doubt { what: "two series are alike".to_owned(), line: "metric", choices, advice: String::new() };

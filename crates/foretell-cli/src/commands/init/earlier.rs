@@ -1,16 +1,16 @@
 //! Earlier studies of the same script, from which a new one can learn.
 
-use super::metric::Found;
-use super::options::Described;
+use super::metric::FoundMetric;
+use super::options::CommandOptions;
 use crate::catalogue::catalogue;
-use crate::commands::search::{DEFAULT_STUDIES_FOLDER, name_in};
+use crate::commands::search::{DEFAULT_STUDIES_FOLDER, metric_name_in};
 use foretell::Direction;
 use foretell_run::{StoredStudy, list_studies, program_of, read_stored_spec};
 use foretell_search::StudySpec;
 use std::path::{Path, PathBuf};
 
 /// An earlier study of the same script.
-pub(super) struct Earlier {
+pub(super) struct OfferedStudy {
     pub(super) folder: PathBuf,
     /// The number of its completed trials.
     pub(super) finished: u64,
@@ -18,7 +18,11 @@ pub(super) struct Earlier {
 
 /// The studies in `around` of the script that is `described`, with this metric, all its parameters, and completed trials. Unreadable
 /// ones are skipped: studies are offered, not asked for.
-pub(super) fn studies(described_script: &Described, metric: Option<&Found>, around: &Path) -> Vec<Earlier> {
+pub(super) fn studies(
+    described_script: &CommandOptions,
+    metric: Option<&FoundMetric>,
+    around: &Path,
+) -> Vec<OfferedStudy> {
     let Some(metric) = metric else { return Vec::new() };
     let folders = list_studies(&around.join(DEFAULT_STUDIES_FOLDER)).unwrap_or_default();
     let read = |folder: PathBuf| {
@@ -27,17 +31,17 @@ pub(super) fn studies(described_script: &Described, metric: Option<&Found>, arou
         let stored = StoredStudy::read(&folder, catalogue()).ok()?;
         let finished = stored.study.progress().trials.completed;
         let folder = folder.strip_prefix(around).map(Path::to_path_buf).unwrap_or(folder);
-        (finished > 0).then_some(Earlier { folder, finished })
+        (finished > 0).then_some(OfferedStudy { folder, finished })
     };
     folders.into_iter().filter_map(read).collect()
 }
 
 /// Whether `study` ran the script that is `described`, for this metric, and searched all its parameters.
-fn is_of_same_script(described: &Described, metric: &Found, spec: &StudySpec) -> bool {
+fn is_of_same_script(described: &CommandOptions, metric: &FoundMetric, spec: &StudySpec) -> bool {
     let minimizes = spec.direction == Direction::Minimize;
     let command = spec.workload.get("command").map_or("", String::as_str);
     let names = spec.space.names();
     program_of(command.split(' ')) == program_of(described.command.iter().map(String::as_str))
-        && (spec.metric.as_str(), minimizes) == (name_in(&metric.source).as_str(), metric.minimize)
+        && (spec.metric.as_str(), minimizes) == (metric_name_in(&metric.source).as_str(), metric.minimize)
         && described.parameters.iter().all(|searched| names.contains(&searched.name.as_str()))
 }

@@ -2,7 +2,7 @@
 
 /// The number of epochs of a whole training, by how it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Epochs {
+pub(super) enum EpochCount {
     /// The training reported this many until its end; the options may name another number.
     Watched { reported: u64, options: Option<u64> },
     /// The library that reports the values was asked for so many.
@@ -15,7 +15,7 @@ pub(super) enum Epochs {
     Open { option: Option<u64>, seen: Option<u64> },
 }
 
-impl Epochs {
+impl EpochCount {
     /// From the epochs `reported` until the end, those that the `library` was asked for, those `announced` by the output, and those named by the
     /// `options`; `stopped` if the output mentions early stopping.
     pub(super) fn from_signs(
@@ -112,12 +112,12 @@ impl Epochs {
 
 #[cfg(test)]
 mod tests {
-    use super::Epochs;
+    use super::EpochCount;
 
     #[test]
     fn only_what_a_run_has_shown_is_written() {
         let signs = |reported, library, announced, options| {
-            Epochs::from_signs(reported, library, announced, options, false)
+            EpochCount::from_signs(reported, library, announced, options, false)
         };
         let cases = [
             (signs(Some(12), None, None, None), Some(12), "which completed"),
@@ -132,7 +132,7 @@ mod tests {
             (signs(None, None, Some(7), Some(8)), None, "It may be 8"),
             (signs(None, None, Some(12), None), None, "or 12"),
             (signs(None, None, None, None), None, "the first trial shows it"),
-            (Epochs::from_signs(Some(7), None, None, Some(12), true), None, "or 7"),
+            (EpochCount::from_signs(Some(7), None, None, Some(12), true), None, "or 7"),
         ];
         for (epochs, number, comment) in cases {
             assert_eq!(epochs.number(), number, "{epochs:?}");
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_run_of_two_epochs_shows_the_unit() {
         let tried = |option, tried, last| {
-            Epochs::from_try(option, tried, last).map(|epochs| (epochs.number(), epochs.comment()))
+            EpochCount::from_try(option, tried, last).map(|epochs| (epochs.number(), epochs.comment()))
         };
         let (steps, said) = tried(8, 2, 600).expect("steps");
         assert!(steps == Some(2400) && said.contains("300 per epoch"), "{said}");

@@ -1,6 +1,6 @@
 //! The options in the text that a script prints for `--help`, where no parser was recorded: argparse, click, clap, Go.
 
-use super::option::{Known, Opt, Type, plain_name};
+use super::option::{KnownOptions, OptionType, ScriptFlag, plain_name};
 use regex::Regex;
 
 /// Words that stand for a value of a type.
@@ -9,14 +9,14 @@ const REAL_NUMBER_WORDS: [&str; 2] = ["FLOAT", "FLOAT RANGE"];
 
 /// An option whose lines are being read.
 struct OpenOption {
-    option: Opt,
+    option: ScriptFlag,
     spec: String,
     text: String,
 }
 
 /// Reads the `lines` of a help.
-pub(super) fn read(lines: &[String]) -> Known {
-    let mut help = Known::default();
+pub(super) fn read(lines: &[String]) -> KnownOptions {
+    let mut help = KnownOptions::default();
     let mut open: Option<OpenOption> = None;
     let mut in_positional = false;
     for line in lines {
@@ -77,7 +77,7 @@ fn parse_option_start(line: &str) -> Option<OpenOption> {
     let long =
         // a long name may have a single dash, as Go's flags do
         names.iter().find(|name| name.starts_with("--")).or(names.iter().find(|name| name.len() > 2))?;
-    let mut option = Opt::new(long);
+    let mut option = ScriptFlag::new(long);
     option.is_flag = names.iter().any(|name| name.trim_start_matches('-').starts_with("no-"));
     Some(OpenOption { option, spec, text: rest.to_owned() })
 }
@@ -104,7 +104,7 @@ fn next_name(text: &str) -> Option<usize> {
 }
 
 /// The option, completed from its text.
-fn finish(open: OpenOption) -> Opt {
+fn finish(open: OpenOption) -> ScriptFlag {
     let (mut option, text) = (open.option, open.text);
     let spec = open.spec.trim().trim_start_matches('=').trim();
     let whole = format!("{spec} {text}");
@@ -113,7 +113,7 @@ fn finish(open: OpenOption) -> Opt {
     option.values = parse_type(spec);
     option.range = parse_limits(&whole);
     option.is_list = spec.contains("...");
-    let says_value = !spec.is_empty() || option.default.is_some() && option.type_of() != Type::Truth;
+    let says_value = !spec.is_empty() || option.default.is_some() && option.type_of() != OptionType::Truth;
     option.is_flag |= !says_value;
     option
 }
@@ -162,16 +162,16 @@ fn parse_value(text: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-fn parse_type(spec: &str) -> Type {
+fn parse_type(spec: &str) -> OptionType {
     let is = |words: &[&str]| words.iter().any(|word| spec == *word || spec.starts_with(&format!("{word} ")));
     if is(&WHOLE_NUMBER_WORDS) {
-        Type::Whole
+        OptionType::Whole
     } else if is(&REAL_NUMBER_WORDS) {
-        Type::Real
+        OptionType::Real
     } else if spec == "BOOLEAN" {
-        Type::Truth
+        OptionType::Truth
     } else {
-        Type::Unknown
+        OptionType::Unknown
     }
 }
 
@@ -197,15 +197,15 @@ fn capture(text: &str, pattern: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Known, read};
-    use crate::commands::init::option::{Opt, Type};
+    use super::{KnownOptions, read};
+    use crate::commands::init::option::{OptionType, ScriptFlag};
 
-    fn help(text: &str) -> Known {
+    fn help(text: &str) -> KnownOptions {
         read(&text.lines().map(str::to_owned).collect::<Vec<_>>())
     }
 
     /// Name, default, choices, whether a list, whether a flag.
-    fn shown(option: &Opt) -> (&str, Option<&str>, String, bool, bool) {
+    fn shown(option: &ScriptFlag) -> (&str, Option<&str>, String, bool, bool) {
         (&option.name, option.default.as_deref(), option.choices.join("|"), option.is_list, option.is_flag)
     }
 
@@ -246,7 +246,7 @@ mod tests {
             ]
         );
         assert!(found[3].is_flag);
-        assert_eq!((found[4].default.as_deref(), found[4].type_of()), (Some("0.1"), Type::Real));
+        assert_eq!((found[4].default.as_deref(), found[4].type_of()), (Some("0.1"), OptionType::Real));
         assert_eq!(found[4].range, Some((0.0, 1.0)));
     }
 }

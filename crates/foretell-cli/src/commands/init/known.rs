@@ -1,6 +1,6 @@
 //! The hyperparameters that people tune: their usual names, and which values are worth trying.
 
-use super::option::{Opt, Style, Type};
+use super::option::{OptionStyle, OptionType, ScriptFlag};
 use std::fmt::Write;
 
 /// How the values to try follow from the value that the script has.
@@ -118,14 +118,14 @@ const OTHER_RATE_WORDS: &str = "min warmup end final last stop eps";
 
 /// The proposal for an option.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Proposal {
+pub(super) struct KindProposal {
     /// The rank: the smaller, the more important.
     pub(super) place: usize,
     /// `log:1e-4:1`.
     pub(super) kind: String,
 }
 
-impl Proposal {
+impl KindProposal {
     /// The proposal for an option without a usual name, at this place among the options.
     pub(super) fn unusual(at: usize, kind: String) -> Self {
         Self { place: KNOWN_PARAMETERS.len() + at, kind }
@@ -138,9 +138,10 @@ impl Proposal {
 }
 
 /// The values of `option` that are worth trying, if it is a known hyperparameter; `epochs` are those of a whole training.
-pub(super) fn proposal(option: &Opt, epochs: Option<u64>) -> Option<Proposal> {
+pub(super) fn proposal(option: &ScriptFlag, epochs: Option<u64>) -> Option<KindProposal> {
     let words = option.words();
-    if option.type_of() == Type::Truth || words.iter().any(|word| is_word_in(word, NON_TRAINING_WORDS)) {
+    if option.type_of() == OptionType::Truth || words.iter().any(|word| is_word_in(word, NON_TRAINING_WORDS))
+    {
         return None;
     }
     let whole = words.join("_");
@@ -157,7 +158,7 @@ pub(super) fn proposal(option: &Opt, epochs: Option<u64>) -> Option<Proposal> {
         return None;
     }
     let kind = if option.is_list { layer_widths_kind(option, rule) } else { kind(option, rule, epochs) }?;
-    Some(Proposal { place, kind })
+    Some(KindProposal { place, kind })
 }
 
 fn is_word_in(word: &str, list: &str) -> bool {
@@ -165,7 +166,7 @@ fn is_word_in(word: &str, list: &str) -> bool {
 }
 
 /// Widths of layers: half of each, each, twice of each.
-fn layer_widths_kind(option: &Opt, rule: ValueRule) -> Option<String> {
+fn layer_widths_kind(option: &ScriptFlag, rule: ValueRule) -> Option<String> {
     let ValueRule::Width { .. } = rule else { return None };
     let sizes: Vec<u64> = option.list().iter().map(|size| size.parse().ok()).collect::<Option<_>>()?;
     let is_list = !sizes.is_empty() && sizes.iter().all(|&size| size > 1);
@@ -177,25 +178,25 @@ fn layer_widths_kind(option: &Opt, rule: ValueRule) -> Option<String> {
 }
 
 /// The list that is the default of `option`, as one of its choices.
-pub(super) fn written_list(option: &Opt) -> String {
+pub(super) fn written_list(option: &ScriptFlag) -> String {
     format_list(option, &option.list().join(","), "")
 }
 
 /// A list in brackets; in quotes if the option takes it without brackets as one word: `--hidden=64,64`.
-fn format_list(option: &Opt, list: &str, quote: &str) -> String {
+fn format_list(option: &ScriptFlag, list: &str, quote: &str) -> String {
     let default = option.default.as_deref().unwrap_or_default();
-    match option.style == Style::Joined && !default.starts_with(['[', '(']) {
+    match option.style == OptionStyle::Joined && !default.starts_with(['[', '(']) {
         true => format!("{quote}{list}{quote}"),
         false => format!("[{list}]"),
     }
 }
 
-fn kind(option: &Opt, rule: ValueRule, epochs: Option<u64>) -> Option<String> {
+fn kind(option: &ScriptFlag, rule: ValueRule, epochs: Option<u64>) -> Option<String> {
     if let ValueRule::Among(usual) = rule {
         return usual_choices_kind(option, usual);
     }
     let is_number = option.default.is_none() || option.is_none() || option.number().is_some();
-    if !is_number || option.values == Type::Text {
+    if !is_number || option.values == OptionType::Text {
         return None;
     }
     if !option.choices.is_empty() {
@@ -205,16 +206,16 @@ fn kind(option: &Opt, rule: ValueRule, epochs: Option<u64>) -> Option<String> {
             .then(|| format!("choice:{}", option.choices.join(",")));
     }
     let value = option.number().filter(|value| *value > 0.0);
-    let is_whole = option.type_of() == Type::Whole;
+    let is_whole = option.type_of() == OptionType::Whole;
     match rule {
         ValueRule::Log { .. } => logarithmic_kind(option, rule),
-        ValueRule::Share(lo, hi) if option.values != Type::Whole => {
+        ValueRule::Share(lo, hi) if option.values != OptionType::Whole => {
             let own = option.number().unwrap_or(lo);
             // the range must hold the script's own value, which is trained first
             let most = if own > hi { (1.2 * own).min(1.0) } else { hi };
             (0.0..=1.0).contains(&own).then(|| range(option, "float", lo.min(own), most))?
         }
-        ValueRule::Decay if option.values != Type::Whole => match value? {
+        ValueRule::Decay if option.values != OptionType::Whole => match value? {
             // a factor of 1 or more decays nothing
             own if own >= 1.0 => None,
             own if own >= 0.9 => range(option, "float", 0.9, 0.9999_f64.max(own)),
@@ -254,7 +255,7 @@ fn kind(option: &Opt, rule: ValueRule, epochs: Option<u64>) -> Option<String> {
 }
 
 /// A logarithmic range around the script's value.
-fn logarithmic_kind(option: &Opt, rule: ValueRule) -> Option<String> {
+fn logarithmic_kind(option: &ScriptFlag, rule: ValueRule) -> Option<String> {
     let ValueRule::Log { down, up, most, usual, zero } = rule else { return None };
     let is_off = option.is_none() || option.number() == Some(0.0);
     if is_off && zero.0 > NEARLY_ZERO {
@@ -267,11 +268,11 @@ fn logarithmic_kind(option: &Opt, rule: ValueRule) -> Option<String> {
         false => (around / down, (around * up).min(most.max(3.0 * around))),
     };
     // a whole number may be one because its default is written so: lr=1
-    range(option, if option.values == Type::Whole { "logint" } else { "log" }, lo, hi)
+    range(option, if option.values == OptionType::Whole { "logint" } else { "log" }, lo, hi)
 }
 
 /// The usual ones of the option's own choices, its default among them.
-fn usual_choices_kind(option: &Opt, usual: &str) -> Option<String> {
+fn usual_choices_kind(option: &ScriptFlag, usual: &str) -> Option<String> {
     let own = option.default.as_ref().filter(|default| option.choices.contains(default));
     let others = usual.split_whitespace().filter_map(|name| {
         option
@@ -304,7 +305,7 @@ fn choice(values: &[f64]) -> Option<String> {
 }
 
 /// A range of two significant digits within the range that the option takes.
-fn range(option: &Opt, kind: &str, lo: f64, hi: f64) -> Option<String> {
+fn range(option: &ScriptFlag, kind: &str, lo: f64, hi: f64) -> Option<String> {
     let (least, most) = option.range.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
     let short = |value: f64| format!("{value:.1e}").parse().unwrap_or(value);
     let (lo, hi) = match kind {
@@ -320,10 +321,10 @@ fn range(option: &Opt, kind: &str, lo: f64, hi: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::proposal;
-    use crate::commands::init::option::{Opt, Type};
+    use crate::commands::init::option::{OptionType, ScriptFlag};
 
     fn kind(flag: &str, default: &str) -> Option<String> {
-        proposal(&Opt { default: Some(default.to_owned()), ..Opt::new(flag) }, Some(10))
+        proposal(&ScriptFlag { default: Some(default.to_owned()), ..ScriptFlag::new(flag) }, Some(10))
             .map(|found| found.kind)
     }
 
@@ -384,22 +385,29 @@ mod tests {
     fn choices_types_and_ranges_of_the_option_itself_hold() {
         let choices = |names: &str| names.split(',').map(str::to_owned).collect::<Vec<_>>();
         let default = |text: &str| Some(text.to_owned());
-        let kind = |option: Opt| proposal(&option, None).map(|found| found.kind);
-        let optim = Opt {
+        let kind = |option: ScriptFlag| proposal(&option, None).map(|found| found.kind);
+        let optim = ScriptFlag {
             choices: choices("adamw_torch,adafactor,sgd,adagrad,lomo"),
             default: default("adamw_torch"),
-            ..Opt::new("--optim")
+            ..ScriptFlag::new("--optim")
         };
         assert_eq!(kind(optim).as_deref(), Some("choice:adamw_torch,sgd,adafactor"));
-        let unusual = Opt { choices: choices("a,b"), default: default("a"), ..Opt::new("--optim") };
+        let unusual =
+            ScriptFlag { choices: choices("a,b"), default: default("a"), ..ScriptFlag::new("--optim") };
         assert_eq!(kind(unusual), None);
-        let sizes = Opt { choices: choices("16,32"), default: default("16"), ..Opt::new("--batch-size") };
+        let sizes = ScriptFlag {
+            choices: choices("16,32"),
+            default: default("16"),
+            ..ScriptFlag::new("--batch-size")
+        };
         assert_eq!(kind(sizes).as_deref(), Some("choice:16,32"));
-        let bounded = Opt { range: Some((0.0, 0.3)), default: default("0.1"), ..Opt::new("--dropout") };
+        let bounded =
+            ScriptFlag { range: Some((0.0, 0.3)), default: default("0.1"), ..ScriptFlag::new("--dropout") };
         assert_eq!(kind(bounded).as_deref(), Some("float:0:0.3"));
-        let list = Opt { is_list: true, default: default("[64, 32]"), ..Opt::new("--hidden") };
+        let list = ScriptFlag { is_list: true, default: default("[64, 32]"), ..ScriptFlag::new("--hidden") };
         assert_eq!(kind(list).as_deref(), Some("choice:[32,16],[64,32],[128,64]"));
-        let whole = Opt { values: Type::Whole, default: default("0"), ..Opt::new("--dropout") };
+        let whole =
+            ScriptFlag { values: OptionType::Whole, default: default("0"), ..ScriptFlag::new("--dropout") };
         assert_eq!(kind(whole), None);
     }
 }

@@ -1,19 +1,19 @@
 //! The series that a script passed to its libraries, as the hook recorded them.
 
-use super::doubt::Choice;
+use super::doubt::LineChoice;
 use super::values::{may_be_metric, short};
 use foretell::Direction;
-use foretell_logs::printed::Role;
+use foretell_logs::printed::DataRole;
 use foretell_logs::{direction_of, prominence};
 use foretell_run::{HookRecord, HookValue};
 
 /// A series of values, with its source.
 #[derive(Clone, Debug)]
-pub(super) struct Logged {
+pub(super) struct LoggedSeries {
     /// The value of `--source`.
     pub(super) source: String,
     pub(super) name: String,
-    pub(super) stage: Role,
+    pub(super) stage: DataRole,
     /// The values of the first training.
     pub(super) values: Vec<HookValue>,
     /// The number of trainings in the run, such as folds.
@@ -26,7 +26,7 @@ pub(super) struct Logged {
     has_several: bool,
 }
 
-impl Logged {
+impl LoggedSeries {
     /// The better direction, if the script, the library or the name says it.
     pub(super) fn direction(&self) -> Option<Direction> {
         self.better.or_else(|| direction_of(&self.name))
@@ -37,15 +37,15 @@ impl Logged {
     }
 
     /// The series as a choice of the metric.
-    pub(super) fn to_metric_choice(&self) -> Choice {
+    pub(super) fn to_metric_choice(&self) -> LineChoice {
         let values: Vec<String> =
             self.values.iter().take(3).filter_map(|value| value.value).map(short).collect();
         let minimize = self.direction().map(|way| way == Direction::Minimize);
-        Choice::of_series(&self.name, Some(&self.source), minimize, values.join(", "))
+        LineChoice::of_series(&self.name, Some(&self.source), minimize, values.join(", "))
     }
 
     /// The rank: the series that the script watches, then validation before test before training, a score before a loss, and the most telling name.
-    pub(super) fn rank(&self) -> (bool, bool, Role, bool, u8) {
+    pub(super) fn rank(&self) -> (bool, bool, DataRole, bool, u8) {
         let several = self.has_several;
         (several, self.is_watched, self.stage, !self.minimizes(), prominence(&self.name))
     }
@@ -62,7 +62,7 @@ impl Logged {
 }
 
 /// The series that may be a metric, the best first. `epochs` is the length of a training, if an option names it.
-pub(super) fn series(records: &[HookRecord], epochs: Option<u64>) -> Vec<Logged> {
+pub(super) fn series(records: &[HookRecord], epochs: Option<u64>) -> Vec<LoggedSeries> {
     let mut all = gather_series(records, epochs);
     all.retain(|logged| logged.is_watched || direction_of(&logged.name).is_some());
     all.sort_by_key(|logged| std::cmp::Reverse(logged.rank()));
@@ -70,7 +70,7 @@ pub(super) fn series(records: &[HookRecord], epochs: Option<u64>) -> Vec<Logged>
 }
 
 /// The first series of held-out data that may be a metric, though its name does not show the direction.
-pub(super) fn find_unknown_direction(records: &[HookRecord], epochs: Option<u64>) -> Option<Logged> {
+pub(super) fn find_unknown_direction(records: &[HookRecord], epochs: Option<u64>) -> Option<LoggedSeries> {
     gather_series(records, epochs).into_iter().find(|logged| {
         let values: Vec<f64> = logged.values.iter().filter_map(|value| value.value).collect();
         logged.stage.is_held_out() && logged.direction().is_none() && may_be_metric(&logged.name, &values)
@@ -78,15 +78,15 @@ pub(super) fn find_unknown_direction(records: &[HookRecord], epochs: Option<u64>
 }
 
 /// All series, each once, the most exact source first.
-fn gather_series(records: &[HookRecord], epochs: Option<u64>) -> Vec<Logged> {
-    let mut found: Vec<(Logged, Vec<(u64, u64)>)> = Vec::new();
+fn gather_series(records: &[HookRecord], epochs: Option<u64>) -> Vec<LoggedSeries> {
+    let mut found: Vec<(LoggedSeries, Vec<(u64, u64)>)> = Vec::new();
     for value in records.iter().filter_map(value_of) {
         // a bar over batches shows running values
         if value.after || value.source == "tqdm" && value.of != epochs.map(|epochs| epochs as f64) {
             continue;
         }
         let training = (value.pid, value.training);
-        let is_same = |(logged, _): &&mut (Logged, Vec<(u64, u64)>)| {
+        let is_same = |(logged, _): &&mut (LoggedSeries, Vec<(u64, u64)>)| {
             let stage = logged.values.first().and_then(|first| first.stage.as_ref());
             logged.source == value.source && logged.name == value.series && stage == value.stage.as_ref()
         };
@@ -102,18 +102,19 @@ fn gather_series(records: &[HookRecord], epochs: Option<u64>) -> Vec<Logged> {
             None => found.push((first(value), vec![training])),
         }
     }
-    let mut all: Vec<Logged> = found.into_iter().map(|(logged, _)| logged).collect();
+    let mut all: Vec<LoggedSeries> = found.into_iter().map(|(logged, _)| logged).collect();
     mark_watched(&mut all, records);
     tell_stages_apart(&mut all);
     let most = all.iter().map(|logged| logged.values.len()).max().unwrap_or(0);
     all.iter_mut().for_each(|logged| logged.has_several = logged.values.len() > 1 || most == 2);
     // which library comes first depends on the moment: of the same values, those of the most exact report are kept
     all.sort_by(|one, other| {
-        let key =
-            |logged: &Logged| (exactness_rank(&logged.source), logged.name.clone(), logged.source.clone());
+        let key = |logged: &LoggedSeries| {
+            (exactness_rank(&logged.source), logged.name.clone(), logged.source.clone())
+        };
         key(one).cmp(&key(other))
     });
-    let mut kept: Vec<Logged> = Vec::new();
+    let mut kept: Vec<LoggedSeries> = Vec::new();
     for logged in all {
         if !kept.iter().any(|other| is_copy(other, &logged)) {
             kept.push(logged);
@@ -139,11 +140,11 @@ fn value_of(record: &HookRecord) -> Option<&HookValue> {
     }
 }
 
-fn first(value: &HookValue) -> Logged {
-    Logged {
+fn first(value: &HookValue) -> LoggedSeries {
+    LoggedSeries {
         source: value.source.clone(),
         name: value.series.clone(),
-        stage: Role::of_name(value.stage.as_ref().unwrap_or(&value.series)),
+        stage: DataRole::from_name(value.stage.as_ref().unwrap_or(&value.series)),
         values: vec![value.clone()],
         trainings: 1,
         is_watched: false,
@@ -161,20 +162,20 @@ fn direction(better: Option<&str>) -> Option<Direction> {
 }
 
 /// Marks the series by which the script itself selects. It may name them without the prefix of its library, as transformers allows.
-fn mark_watched(all: &mut [Logged], records: &[HookRecord]) {
+fn mark_watched(all: &mut [LoggedSeries], records: &[HookRecord]) {
     for record in records {
         let HookRecord::Monitor { source, series, better } = record else { continue };
         let names = [series.clone(), format!("eval_{series}")];
         for logged in all.iter_mut().filter(|logged| logged.source == *source && names.contains(&logged.name))
         {
-            logged.is_watched = logged.stage != Role::Training;
+            logged.is_watched = logged.stage != DataRole::Training;
             logged.better = direction(better.as_deref()).or(logged.better);
         }
     }
 }
 
 /// A name that is logged in two stages is read in one.
-fn tell_stages_apart(all: &mut [Logged]) {
+fn tell_stages_apart(all: &mut [LoggedSeries]) {
     let names: Vec<(String, String)> =
         all.iter().map(|logged| (logged.source.clone(), logged.name.clone())).collect();
     for (at, logged) in all.iter_mut().enumerate() {
@@ -186,7 +187,7 @@ fn tell_stages_apart(all: &mut [Logged]) {
     }
 }
 
-fn is_copy(one: &Logged, other: &Logged) -> bool {
+fn is_copy(one: &LoggedSeries, other: &LoggedSeries) -> bool {
     let same = |(a, b): (&HookValue, &HookValue)| a.value == b.value;
     // one of them may lack the last value when the run is cut
     let (few, many) = (one.values.len().min(other.values.len()), one.values.len().max(other.values.len()));
@@ -195,7 +196,7 @@ fn is_copy(one: &Logged, other: &Logged) -> bool {
 }
 
 /// The number of values that a whole training will have, by the length that its library was asked for.
-pub(super) fn expected(logged: &Logged, records: &[HookRecord]) -> Option<u64> {
+pub(super) fn expected_value_count(logged: &LoggedSeries, records: &[HookRecord]) -> Option<u64> {
     let (unit, of) = records.iter().find_map(|record| match record {
         HookRecord::Length { source, unit, of } if source == logged.library() => Some((unit.as_str(), *of)),
         _ => None,
@@ -239,7 +240,7 @@ pub(super) fn length(records: &[HookRecord]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Role, counts_batches, expected, series};
+    use super::{DataRole, counts_batches, expected_value_count, series};
     use foretell_run::{HookRecord, HookValue};
 
     fn value(source: &str, name: &str, stage: Option<&str>, epoch: f64, held: f64) -> HookRecord {
@@ -279,7 +280,7 @@ mod tests {
             HookRecord::Monitor { source: "keras".to_owned(), series: "val_loss".to_owned(), better: None };
         records.push(monitor);
         assert_eq!(names(&records)[0], "val_loss");
-        assert_eq!(Role::of_name("validation_1-merror"), Role::Validation);
+        assert_eq!(DataRole::from_name("validation_1-merror"), DataRole::Validation);
     }
 
     #[test]
@@ -308,7 +309,7 @@ mod tests {
             let mut records = evaluated(places);
             records.push(of_length("transformers", "epoch", of));
             assert_eq!(counts_batches(&records), places.iter().any(|place| place.fract() != 0.0));
-            expected(&series(&records, None)[0], &records)
+            expected_value_count(&series(&records, None)[0], &records)
         };
         assert_eq!(count(&[0.38, 0.75], 3.0), Some(8), "rounded to two digits");
         assert_eq!(

@@ -88,12 +88,12 @@ fn mask_numbers(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{EnclosingLoops, around, without};
-    use crate::commands::init::probe::Sample;
-    use foretell_logs::printed::settle_first;
+    use crate::commands::init::probe::OutputSample;
+    use foretell_logs::printed::settle_first_trial;
     use foretell_run::{HookLine, HookLoop, HookRecord};
 
     /// Two lines per item of the innermost of the `loops` (name, length), each with its counters.
-    fn printed(loops: &[(&str, u64)], rows: &[(&[i64], &str)]) -> Sample {
+    fn printed(loops: &[(&str, u64)], rows: &[(&[i64], &str)]) -> OutputSample {
         let line = |(counters, text): &(&[i64], &str)| {
             let around = loops.iter().zip(*counters).map(|((name, of), now)| HookLoop {
                 text: (*name).to_owned(),
@@ -108,11 +108,12 @@ mod tests {
             })
         };
         let text = rows.iter().map(|(_, text)| *text).collect::<Vec<_>>().join("\n");
-        Sample { text, records: rows.iter().map(line).collect(), ..Sample::default() }
+        OutputSample { text, records: rows.iter().map(line).collect(), ..OutputSample::default() }
     }
 
-    fn found(sample: &Sample, epochs: Option<u64>) -> EnclosingLoops {
-        around(&sample.records, &settle_first(&sample.text, None, None).whole.reports, epochs).expect("loops")
+    fn found(sample: &OutputSample, epochs: Option<u64>) -> EnclosingLoops {
+        around(&sample.records, &settle_first_trial(&sample.text, None, None).whole.reports, epochs)
+            .expect("loops")
     }
 
     #[test]

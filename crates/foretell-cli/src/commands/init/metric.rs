@@ -1,14 +1,14 @@
 //! The metric of a script, chosen from the values that it logs and the numbers that it prints, and the values read of it.
 
-use super::doubt::{Choice, Doubt};
-use super::logged::{self, Logged};
+use super::doubt::{Doubt, LineChoice};
+use super::logged::{self, LoggedSeries};
 use super::loops;
-use super::probe::Sample;
+use super::probe::OutputSample;
 use super::values::{may_be_metric, short};
 use foretell::Direction;
 use foretell_logs::printed::{
-    FirstTrial, Metric, MetricSource, PrintedSeries, Report, ReportReader, Role, Trainings, Whole, is_rival,
-    name_in, settle_first,
+    DataRole, FirstTrial, MetricChoice, MetricSource, OutputReports, PrintedSeries, Report, ReportReader,
+    TrainingSequence, is_rival, metric_name_in, settle_first_trial,
 };
 use foretell_logs::{direction_of, prominence};
 use foretell_run::{HookValue, PRINTED_SOURCE};
@@ -19,7 +19,7 @@ const MAX_SHOWN_VALUES: usize = 4;
 
 /// The metric, as far as it can be recognized.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct FoundMetric {
     /// The value of `--metric`.
     pub(super) source: String,
     /// The library that logs it; `None` for a number in the output.
@@ -34,9 +34,9 @@ pub(super) struct Found {
     /// Whether it is reported only once, at the end.
     pub(super) once: bool,
     /// The values that will be read of the output.
-    pub(super) whole: Whole,
+    pub(super) whole: OutputReports,
     /// The data that it is measured on.
-    stage: Role,
+    stage: DataRole,
     /// Whether the script itself selects by it.
     pub(super) is_watched: bool,
     /// The reasons why a person should confirm it.
@@ -51,20 +51,21 @@ pub(super) struct Found {
     pub(super) folds: Option<u64>,
 }
 
-impl Found {
+impl FoundMetric {
     /// The metric that the user named: a series of a library, or a number in the output.
-    pub(super) fn named(source: &str, guessed: Option<&Self>, sample: &Sample) -> Self {
-        let named =
-            |logged: &Logged| logged.name == source || format!("{}:{}", logged.source, logged.name) == source;
+    pub(super) fn from_user_choice(source: &str, guessed: Option<&Self>, sample: &OutputSample) -> Self {
+        let named = |logged: &LoggedSeries| {
+            logged.name == source || format!("{}:{}", logged.source, logged.name) == source
+        };
         if let Some(logged) = logged::series(&sample.records, None).iter().find(|logged| named(logged)) {
-            return Self::logged(logged, sample);
+            return Self::from_logged_series(logged, sample);
         }
         let is_table = guessed.is_some_and(|found| found.table.is_some());
         // a metric that the user names is looked for in the script's table if the guess was read from there, because a search would follow it
         let text = if is_table { &sample.written.0 } else { &sample.text };
         let parsed = MetricSource::parse(source).ok();
         let whole = parsed.map(|parsed| ReportReader::new(parsed, 0).read_all(text)).unwrap_or_default();
-        let name = name_in(source);
+        let name = metric_name_in(source);
         let (others, table) =
             guessed.map(|found| (found.others.clone(), found.table.clone())).unwrap_or_default();
         let minimize = direction_of(&name) == Some(Direction::Minimize);
@@ -81,8 +82,8 @@ impl Found {
             others: Vec::new(),
             table: None,
             once: false,
-            whole: Whole::default(),
-            stage: Role::of_name(name),
+            whole: OutputReports::default(),
+            stage: DataRole::from_name(name),
             is_watched: false,
             doubts: Vec::new(),
             is_direction_unknown: false,
@@ -93,10 +94,12 @@ impl Found {
     }
 
     /// The metric that an output settles.
-    fn printed(first: &FirstTrial, sample: &Sample) -> Option<Self> {
+    fn from_printed_output(first: &FirstTrial, sample: &OutputSample) -> Option<Self> {
         let (source, name) = match &first.metric {
-            Metric::None => return None,
-            Metric::One { source, name, .. } | Metric::InDoubt { source, name, .. } => (source, name),
+            MetricChoice::None => return None,
+            MetricChoice::One { source, name, .. } | MetricChoice::InDoubt { source, name, .. } => {
+                (source, name)
+            }
         };
         let minimize = direction_of(name) == Some(Direction::Minimize);
         let mut found = Self::bare(source, name, minimize);
@@ -119,7 +122,7 @@ impl Found {
             },
         }));
         // a line per fold is one value per training
-        let is_long = |trainings: &&Trainings| trainings.values.iter().any(|&values| values > 1);
+        let is_long = |trainings: &&TrainingSequence| trainings.values.iter().any(|&values| values > 1);
         if let Some(trainings) = first.trainings.as_ref().filter(is_long) {
             let count = trainings.values.len() as u64;
             found.trainings = Some(count);
@@ -136,8 +139,8 @@ impl Found {
     }
 
     /// The metric that a library logs.
-    fn logged(logged: &Logged, sample: &Sample) -> Self {
-        let mut whole = Whole::default();
+    fn from_logged_series(logged: &LoggedSeries, sample: &OutputSample) -> Self {
+        let mut whole = OutputReports::default();
         // between epochs, values are counted: the hook does the same in a search
         let is_between = logged.is_between_epochs();
         for (at, value) in logged.values.iter().enumerate() {
@@ -155,20 +158,22 @@ impl Found {
             once: sample.ended && logged.values.len() == 1,
             stage: logged.stage,
             is_watched: logged.is_watched,
-            expected: logged::expected(logged, &sample.records),
+            expected: logged::expected_value_count(logged, &sample.records),
             trainings: Some(logged.trainings as u64).filter(|&trainings| trainings > 1),
             whole,
             ..Self::bare(&logged.name, &logged.name, logged.minimizes())
         };
         if logged.trainings > 1 {
-            let Logged { trainings, source, .. } = logged;
+            let LoggedSeries { trainings, source, .. } = logged;
             let lines = |source: String| vec![format!("source = {}", toml::Value::String(source))];
             let first =
-                Choice { lines: lines(source.clone()), meaning: "the first training is read".to_owned() };
-            let mut all =
-                Choice { lines: lines(format!("{source}=mean")), meaning: "the mean over all".to_owned() };
+                LineChoice { lines: lines(source.clone()), meaning: "the first training is read".to_owned() };
+            let mut all = LineChoice {
+                lines: lines(format!("{source}=mean")),
+                meaning: "the mean over all".to_owned(),
+            };
             all.lines.push(format!("epochs = {trainings}"));
-            let mut folds = Choice {
+            let mut folds = LineChoice {
                 lines: lines(source.clone()),
                 meaning: "all are read as folds of a trial".to_owned(),
             };
@@ -189,14 +194,16 @@ impl Found {
 
     /// The direction is unknown: the study file offers both lines.
     fn offer_both_directions(&mut self) {
-        let way =
-            |line: &str, meaning: &str| Choice { lines: vec![line.to_owned()], meaning: meaning.to_owned() };
+        let way = |line: &str, meaning: &str| LineChoice {
+            lines: vec![line.to_owned()],
+            meaning: meaning.to_owned(),
+        };
         self.is_direction_unknown = true;
         self.doubts.push(Doubt {
             what: format!(
                 "the name {} does not say which way is better (values {})",
                 self.name,
-                shown(&self.whole.reports)
+                format_reports(&self.whole.reports)
             ),
             line: "minimize or maximize",
             choices: vec![
@@ -218,7 +225,7 @@ impl Found {
 
     /// The values that will be read, in a sentence: `val_acc (keras) 0.203, 0.665, 0.767 … as epochs 1, 2, 3 …`.
     pub(super) fn read(&self) -> String {
-        let values = shown(&self.whole.reports);
+        let values = format_reports(&self.whole.reports);
         if values.is_empty() {
             return format!("no value of {} ({}) was seen so far", self.name, self.origin());
         }
@@ -229,7 +236,7 @@ impl Found {
 }
 
 /// `0.203, 0.665, 0.767 … as epochs 1, 2, 3 …`; empty without reports.
-pub(super) fn shown(reports: &[Report]) -> String {
+pub(super) fn format_reports(reports: &[Report]) -> String {
     if reports.is_empty() {
         return String::new();
     }
@@ -243,7 +250,7 @@ pub(super) fn shown(reports: &[Report]) -> String {
 }
 
 /// The most likely metric of a sample, whose options name so many `epochs`: of held-out data whenever there is one.
-pub(super) fn find(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
+pub(super) fn find(sample: &OutputSample, epochs: Option<u64>) -> Option<FoundMetric> {
     let known = find_known_metric(sample, epochs);
     if known.as_ref().is_some_and(|known| known.stage.is_held_out()) {
         return known;
@@ -257,9 +264,10 @@ pub(super) fn find(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
 }
 
 /// The most likely metric of a known name.
-fn find_known_metric(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
-    let printed = printed(sample, epochs).or_else(|| {
-        let mut found = Found::printed(&settle_first(&sample.written.0, None, epochs), sample)?;
+fn find_known_metric(sample: &OutputSample, epochs: Option<u64>) -> Option<FoundMetric> {
+    let printed = find_printed_metric(sample, epochs).or_else(|| {
+        let mut found =
+            FoundMetric::from_printed_output(&settle_first_trial(&sample.written.0, None, epochs), sample)?;
         found.table.clone_from(&sample.table);
         Some(found)
     });
@@ -267,7 +275,7 @@ fn find_known_metric(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     let best = logged.first().filter(|best| printed.as_ref().is_none_or(|printed| is_better(best, printed)));
     let mut found = match (best, printed) {
         (Some(best), printed) => {
-            let mut found = Found::logged(best, sample);
+            let mut found = FoundMetric::from_logged_series(best, sample);
             let other = printed.filter(|printed| !is_copy(best, &printed.whole.reports));
             found.others.extend(other.map(|printed| format!("{} (printed)", printed.name)));
             found
@@ -276,7 +284,7 @@ fn find_known_metric(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
     };
     let others = logged.iter().filter(|other| best.is_none_or(|best| !std::ptr::eq(*other, best)));
     found.others.extend(others.map(|other| format!("{} ({})", other.name, other.source)));
-    let rivals: Vec<&Logged> = match best {
+    let rivals: Vec<&LoggedSeries> = match best {
         // an F1 next to an accuracy is listed, but does not make the choice doubtful
         Some(best) => logged
             .iter()
@@ -292,31 +300,35 @@ fn find_known_metric(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
         found.doubts.push(Doubt {
             what: format!("{} could be the metric, too", names.join(", ")),
             line: "metric",
-            choices: all.map(Logged::to_metric_choice).collect(),
+            choices: all.map(LoggedSeries::to_metric_choice).collect(),
             advice: String::new(),
         });
     }
-    if best.is_some_and(|best| best.stage == Role::Training) {
+    if best.is_some_and(|best| best.stage == DataRole::Training) {
         found.doubts.push(doubt_training_only(&found.name));
     }
     Some(found)
 }
 
 /// A series of held-out data whose direction its name does not say, if there is one: it comes before one of training data that has a more usual name.
-fn find_unknown_metric(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
+fn find_unknown_metric(sample: &OutputSample, epochs: Option<u64>) -> Option<FoundMetric> {
     if let Some(logged) = logged::find_unknown_direction(&sample.records, epochs) {
-        return Some(Found::logged(&logged, sample));
+        return Some(FoundMetric::from_logged_series(&logged, sample));
     }
     let (text, table) = match sample.text.trim().is_empty() {
         true => (&sample.written.0, sample.table.clone()),
         false => (&sample.text, None),
     };
-    let first = settle_first(text, None, epochs);
+    let first = settle_first_trial(text, None, epochs);
     let series = first.series.iter().find(|series| may_be_unknown_metric(series))?;
     let parsed = MetricSource::parse(&series.name).ok()?;
     let whole = ReportReader::new(parsed, 0).read_all(text);
-    let mut found =
-        Found { whole, table, stage: series.role, ..Found::bare(&series.name, &series.name, false) };
+    let mut found = FoundMetric {
+        whole,
+        table,
+        stage: series.role,
+        ..FoundMetric::bare(&series.name, &series.name, false)
+    };
     found.once = sample.ended && found.whole.reports.len() == 1;
     if found.whole.reports.is_empty() {
         return None;
@@ -331,12 +343,12 @@ fn may_be_unknown_metric(series: &PrintedSeries) -> bool {
 }
 
 /// The choice of the printed series `name`.
-fn choice_of_series(all: &[PrintedSeries], name: &str) -> Choice {
+fn choice_of_series(all: &[PrintedSeries], name: &str) -> LineChoice {
     let first =
         all.iter().find(|series| series.name == name).map(|series| &series.first[..]).unwrap_or_default();
     let values: Vec<String> = first.iter().map(|&value| short(value)).collect();
     let minimize = direction_of(name).map(|way| way == Direction::Minimize);
-    Choice::of_series(name, None, minimize, values.join(", "))
+    LineChoice::of_series(name, None, minimize, values.join(", "))
 }
 
 /// Only values of the training data were seen.
@@ -358,8 +370,9 @@ fn doubt_several_trainings(what: String) -> Doubt {
 }
 
 /// The likeliest printed metric. A line of batches gives way to one that is printed once per epoch.
-fn printed(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
-    let mut found = Found::printed(&settle_first(&sample.text, None, epochs), sample)?;
+fn find_printed_metric(sample: &OutputSample, epochs: Option<u64>) -> Option<FoundMetric> {
+    let mut found =
+        FoundMetric::from_printed_output(&settle_first_trial(&sample.text, None, epochs), sample)?;
     let Some(loops) = loops::around(&sample.records, &found.whole.reports, epochs) else {
         return Some(found);
     };
@@ -376,14 +389,16 @@ fn printed(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
         return Some(found);
     }
     let rest = loops::without(&sample.records, &sample.text, &loops.site);
-    let other = Found::printed(&settle_first(&rest, None, epochs), sample).and_then(|other| {
-        let parsed = MetricSource::parse(&other.source).ok()?;
-        let whole = ReportReader::new(parsed, 0).read_all(&sample.text);
-        let same = |(one, two): (&Report, &Report)| one.value == two.value;
-        let is_read = whole.reports.len() == other.whole.reports.len()
-            && whole.reports.iter().zip(&other.whole.reports).all(same);
-        is_read.then_some(Found { whole, ..other })
-    });
+    let other = FoundMetric::from_printed_output(&settle_first_trial(&rest, None, epochs), sample).and_then(
+        |other| {
+            let parsed = MetricSource::parse(&other.source).ok()?;
+            let whole = ReportReader::new(parsed, 0).read_all(&sample.text);
+            let same = |(one, two): (&Report, &Report)| one.value == two.value;
+            let is_read = whole.reports.len() == other.whole.reports.len()
+                && whole.reports.iter().zip(&other.whole.reports).all(same);
+            is_read.then_some(FoundMetric { whole, ..other })
+        },
+    );
     Some(other.unwrap_or_else(|| {
         let name = &found.name;
         found.doubts.push(Doubt::with_advice(
@@ -396,14 +411,14 @@ fn printed(sample: &Sample, epochs: Option<u64>) -> Option<Found> {
 }
 
 /// The length of the loop that prints the likeliest metric.
-pub(super) fn looped(sample: &Sample) -> Option<u64> {
-    let found = Found::printed(&settle_first(&sample.text, None, None), sample)?;
+pub(super) fn loop_length(sample: &OutputSample) -> Option<u64> {
+    let found = FoundMetric::from_printed_output(&settle_first_trial(&sample.text, None, None), sample)?;
     loops::around(&sample.records, &found.whole.reports, None)?.epochs
 }
 
 /// Whether a logged series comes before a printed one: also where it holds the same values, which it does not round.
-fn is_better(logged: &Logged, printed: &Found) -> bool {
-    let rank = |stage: Role, minimize: bool, name: &str| (stage, !minimize, prominence(name));
+fn is_better(logged: &LoggedSeries, printed: &FoundMetric) -> bool {
+    let rank = |stage: DataRole, minimize: bool, name: &str| (stage, !minimize, prominence(name));
     let own = rank(logged.stage, logged.minimizes(), &logged.name);
     // a single logged value must not replace a printed curve, which trials can be stopped by
     let several = logged.values.len() > 1 || printed.whole.reports.len() <= 1;
@@ -412,7 +427,7 @@ fn is_better(logged: &Logged, printed: &Found) -> bool {
 }
 
 /// Whether printed values are those of a series, rounded or in percent.
-fn is_copy(logged: &Logged, printed: &[Report]) -> bool {
+fn is_copy(logged: &LoggedSeries, printed: &[Report]) -> bool {
     let is_rounded = |exact: f64, printed: f64| {
         let text = printed.to_string();
         let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
@@ -428,7 +443,7 @@ fn is_copy(logged: &Logged, printed: &[Report]) -> bool {
 }
 
 /// How many epochs a training that was watched to its end has reported.
-pub(super) fn reported(sample: &Sample, found: &Found) -> Option<u64> {
+pub(super) fn completed_epochs(sample: &OutputSample, found: &FoundMetric) -> Option<u64> {
     let is_of_this_run = found.table.is_none() || sample.written.1;
     let is_watched = sample.ended && !sample.failed && !sample.is_cut && is_of_this_run;
     let first = found.whole.reports.first().filter(|_| is_watched)?;
@@ -438,7 +453,7 @@ pub(super) fn reported(sample: &Sample, found: &Found) -> Option<u64> {
 }
 
 /// Whether a validation or test series has two values: enough to see its form.
-pub(super) fn is_enough(sample: &Sample) -> bool {
+pub(super) fn is_enough(sample: &OutputSample) -> bool {
     let is_logged = logged::series(&sample.records, None)
         .iter()
         .any(|logged| logged.stage.is_held_out() && logged.values.len() > 1);
@@ -447,31 +462,31 @@ pub(super) fn is_enough(sample: &Sample) -> bool {
     };
     is_logged
         || logged::find_unknown_direction(&sample.records, None).is_some()
-        || settle_first(&sample.text, None, None).series.iter().any(is_printed)
+        || settle_first_trial(&sample.text, None, None).series.iter().any(is_printed)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, find, reported};
-    use crate::commands::init::probe::Sample;
+    use super::{FoundMetric, completed_epochs, find};
+    use crate::commands::init::probe::OutputSample;
 
-    fn sample(lines: &[&str]) -> Sample {
+    fn sample(lines: &[&str]) -> OutputSample {
         let text = lines.join("\n");
-        Sample { ended: true, text, ..Sample::default() }
+        OutputSample { ended: true, text, ..OutputSample::default() }
     }
 
     #[test]
     fn a_training_that_was_watched_to_its_end_shows_how_many_epochs_it_has() {
         let epochs = |lines: &[&str]| {
             let sample = sample(lines);
-            reported(&sample, &Found::named("acc", None, &sample))
+            completed_epochs(&sample, &FoundMetric::from_user_choice("acc", None, &sample))
         };
         assert_eq!(epochs(&["Namespace(epochs=40)", "acc=0.1", "acc=0.2", "acc=0.3"]), Some(3));
         assert_eq!(epochs(&["epoch 0 acc=0.1", "epoch 1 acc=0.2"]), Some(2));
         assert_eq!(epochs(&["epoch 5 acc=0.1", "epoch 10 acc=0.2"]), Some(10));
         assert_eq!(epochs(&["loss=0.1"]), None);
-        let cut = Sample { ended: false, ..sample(&["acc=0.1"]) };
-        assert_eq!(reported(&cut, &Found::named("acc", None, &cut)), None);
+        let cut = OutputSample { ended: false, ..sample(&["acc=0.1"]) };
+        assert_eq!(completed_epochs(&cut, &FoundMetric::from_user_choice("acc", None, &cut)), None);
     }
 
     #[test]

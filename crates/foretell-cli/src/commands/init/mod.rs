@@ -19,9 +19,9 @@ mod source;
 mod study_file;
 mod values;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::{ask, note};
-use epochs::Epochs;
+use epochs::EpochCount;
 use foretell_run::{HookRecord, HookScope};
 use foretell_search::redact_words;
 use std::io::IsTerminal;
@@ -56,7 +56,7 @@ pub(crate) struct InitArguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &InitArguments) -> Outcome {
+pub(crate) fn run(arguments: &InitArguments) -> CommandResult {
     let InitArguments { out, command, .. } = arguments;
     if out.exists() && !arguments.force {
         return Err(Failure::input(format!(
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Outcome {
     note(&format!("running it for at most {} s, to see its options and its values …", arguments.seconds));
     let before = shared_files::list_file_times();
     let sample =
-        probe::Run { command, limit, hook: hook.clone() }.watch(&|sample| is_enough(sample, command))?;
+        probe::ProbeRun { command, limit, hook: hook.clone() }.watch(&|sample| is_enough(sample, command))?;
     note_hook_state(&sample, command, &hook);
     let between = shared_files::list_file_times();
     let described = read_command_options(command, &sample, folder, limit)?;
@@ -118,7 +118,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Outcome {
 }
 
 /// Runs the command that the study file will hold. Only a number of epochs that is proven to be that of the script's option is passed to it.
-fn prove(guess: &mut study_file::Guess, limit: Duration) -> Outcome {
+fn prove(guess: &mut study_file::StudyGuess, limit: Duration) -> CommandResult {
     if guess.metric.is_some() {
         note("running the command of the study file, to prove it …");
     }
@@ -137,7 +137,7 @@ fn prove(guess: &mut study_file::Guess, limit: Duration) -> Outcome {
 }
 
 /// Writes the study file; one whose command has a secret for its owner alone.
-fn write_study_file(out: &Path, text: &str, command: &[String]) -> Outcome {
+fn write_study_file(out: &Path, text: &str, command: &[String]) -> CommandResult {
     let has_secret = redact_words(command) != command;
     let written = match has_secret {
         true => foretell_run::write_privately(out, text.as_bytes()),
@@ -151,18 +151,18 @@ fn write_study_file(out: &Path, text: &str, command: &[String]) -> Outcome {
 }
 
 /// Whether the sample shows the metric and the length of a training.
-fn is_enough(sample: &probe::Sample, command: &[String]) -> bool {
+fn is_enough(sample: &probe::OutputSample, command: &[String]) -> bool {
     let knows_length = || {
         let known = asked::options(&sample.records, command);
         logged::length(&sample.records).is_some()
-            || probe::announced(&sample.lines).is_some()
+            || probe::epochs_in_output(&sample.lines).is_some()
             || known.is_some_and(|known| options::read(command, known, Path::new(".")).epochs.is_some())
     };
     metric::is_enough(sample) && knows_length()
 }
 
 /// Says if the hook was not loaded where it could have been, and which of its entries do not fit.
-fn note_hook_state(sample: &probe::Sample, command: &[String], hook: &HookScope) {
+fn note_hook_state(sample: &probe::OutputSample, command: &[String], hook: &HookScope) {
     let is_loaded = sample.records.iter().any(|record| matches!(record, HookRecord::Start { .. }));
     let is_python = command.iter().any(|word| word.contains("python") || word.ends_with(".py"));
     if *hook == HookScope::Off {
@@ -182,16 +182,17 @@ fn note_hook_state(sample: &probe::Sample, command: &[String], hook: &HookScope)
 /// The options of the command: as its parser was asked for them, or else by its `--help`.
 fn read_command_options(
     command: &[String],
-    sample: &probe::Sample,
+    sample: &probe::OutputSample,
     folder: &Path,
     limit: Duration,
-) -> Result<options::Described, Failure> {
+) -> Result<options::CommandOptions, Failure> {
     let mut known = match asked::options(&sample.records, command) {
         Some(known) => known,
         None => {
             note("reading its --help …");
             let asked = [command, &["--help".to_owned()]].concat();
-            let run = probe::Run { command: &asked, limit: limit.min(HELP_TIMEOUT), hook: HookScope::Off };
+            let run =
+                probe::ProbeRun { command: &asked, limit: limit.min(HELP_TIMEOUT), hook: HookScope::Off };
             let help = run.watch(&|_| false)?;
             if help.timed_out {
                 note(&format!(
@@ -199,7 +200,7 @@ fn read_command_options(
                     run.limit.as_secs_f64()
                 ));
             }
-            option::Known::from_text(&help.lines, command, folder)
+            option::KnownOptions::from_text(&help.lines, command, folder)
         }
     };
     if let Some(refused) = known.refused.as_ref().filter(|_| sample.failed) {
@@ -209,38 +210,38 @@ fn read_command_options(
         )));
     }
     known.counts_batches = logged::counts_batches(&sample.records);
-    (known.length, known.looped) = (logged::length(&sample.records), metric::looped(sample));
+    (known.length, known.looped) = (logged::length(&sample.records), metric::loop_length(sample));
     Ok(options::read(command, known, folder))
 }
 
 /// What is known before anybody is asked.
 fn guess(
-    described: options::Described,
-    mut found: Option<metric::Found>,
-    sample: &probe::Sample,
-) -> study_file::Guess {
+    described: options::CommandOptions,
+    mut found: Option<metric::FoundMetric>,
+    sample: &probe::OutputSample,
+) -> study_file::StudyGuess {
     if let Some(found) = &mut found {
         // the test run wrote the table to the script's own folder, but a trial writes it to that of the trial
         found.table = found.table.take().map(|table| described.own_path(&table).map_or(table, PathBuf::from));
     }
-    let reported = found.as_ref().and_then(|found| metric::reported(sample, found));
+    let reported = found.as_ref().and_then(|found| metric::completed_epochs(sample, found));
     let (expected, is_logged) =
         found.as_ref().map_or((None, false), |found| (found.expected, found.library.is_some()));
-    let announced = expected.filter(|_| !is_logged).or_else(|| probe::announced(&sample.lines));
+    let announced = expected.filter(|_| !is_logged).or_else(|| probe::epochs_in_output(&sample.lines));
     let library = expected.filter(|_| is_logged);
     let epochs =
-        Epochs::from_signs(reported, library, announced, described.epochs, sample.shows_early_stopping());
-    study_file::Guess {
+        EpochCount::from_signs(reported, library, announced, described.epochs, sample.shows_early_stopping());
+    study_file::StudyGuess {
         described,
         metric: found,
         epochs,
         earlier: Vec::new(),
-        proof: study_file::Proof::default(),
+        proof: study_file::CommandProof::default(),
         notes: Vec::new(),
     }
 }
 
-fn ask_open_questions(guess: &mut study_file::Guess, sample: &probe::Sample) -> Outcome {
+fn ask_open_questions(guess: &mut study_file::StudyGuess, sample: &probe::OutputSample) -> CommandResult {
     if let Some(found) = &guess.metric {
         note(&found.read());
         found.doubts.iter().for_each(|doubt| note(&format!("in doubt: {}", doubt.in_words())));
@@ -251,7 +252,7 @@ fn ask_open_questions(guess: &mut study_file::Guess, sample: &probe::Sample) -> 
     let shown = guess.metric.as_ref().map(|found| found.source.clone()).unwrap_or_default();
     let metric = ask("which metric to use (a name, or its line with {value} for the number)", &shown)?;
     if metric != shown {
-        guess.metric = Some(metric::Found::named(&metric, guess.metric.as_ref(), sample));
+        guess.metric = Some(metric::FoundMetric::from_user_choice(&metric, guess.metric.as_ref(), sample));
         guess.metric.iter().for_each(|found| note(&found.read()));
     }
     if let Some(found) = &mut guess.metric {
@@ -270,7 +271,7 @@ fn ask_open_questions(guess: &mut study_file::Guess, sample: &probe::Sample) -> 
             let question = format!("the run trains {trainings} times: use the mean over all, or the first");
             if ask(&question, "first")?.starts_with('m') {
                 found.library = found.library.take().map(|library| format!("{library}=mean"));
-                guess.epochs = Epochs::Said(trainings);
+                guess.epochs = EpochCount::Said(trainings);
             }
         }
         found.doubts.clear(); // a person has decided
@@ -285,7 +286,7 @@ fn ask_open_questions(guess: &mut study_file::Guess, sample: &probe::Sample) -> 
         match answer.parse().ok().filter(|&epochs: &u64| epochs > 0) {
             Some(epochs) if Some(epochs) == guess.epochs.number() => return Ok(()),
             Some(epochs) => {
-                guess.epochs = Epochs::Said(epochs);
+                guess.epochs = EpochCount::Said(epochs);
                 return Ok(());
             }
             None => note("enter a whole number; longer trials are ended there"),

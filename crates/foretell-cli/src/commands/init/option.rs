@@ -2,7 +2,7 @@
 
 /// The values that an option takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Type {
+pub(super) enum OptionType {
     #[default]
     Unknown,
     Whole,
@@ -13,7 +13,7 @@ pub(super) enum Type {
 
 /// How a value is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum OptionStyle {
     /// `--lr 0.1`
     #[default]
     Separate,
@@ -27,7 +27,7 @@ pub(super) enum Style {
 
 /// An option of the script.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Opt {
+pub(super) struct ScriptFlag {
     /// Without dashes, `-` as `_`.
     pub(super) name: String,
     /// How it is written in the command: `--lr`, or `lr`.
@@ -35,12 +35,12 @@ pub(super) struct Opt {
     /// As text; `None` where it is not known.
     pub(super) default: Option<String>,
     pub(super) choices: Vec<String>,
-    pub(super) values: Type,
+    pub(super) values: OptionType,
     /// Whether it takes several values.
     pub(super) is_list: bool,
     /// Whether it takes none.
     pub(super) is_flag: bool,
-    pub(super) style: Style,
+    pub(super) style: OptionStyle,
     /// The smallest and the largest value it takes.
     pub(super) range: Option<(f64, f64)>,
     /// The sub-commands that it belongs to, outermost first.
@@ -49,7 +49,7 @@ pub(super) struct Opt {
     pub(super) is_foreign: bool,
 }
 
-impl Opt {
+impl ScriptFlag {
     /// The option that is written `flag`.
     pub(super) fn new(flag: &str) -> Self {
         Self { name: plain_name(flag), flag: flag.to_owned(), ..Self::default() }
@@ -81,7 +81,7 @@ impl Opt {
     }
 
     /// The type, also by the default and the choices.
-    pub(super) fn type_of(&self) -> Type {
+    pub(super) fn type_of(&self) -> OptionType {
         let is_truth = |text: &str| ["true", "false", "yes", "no"].contains(&text.to_lowercase().as_str());
         let default = self.default.as_deref().unwrap_or_default();
         let truths = !self.choices.is_empty()
@@ -90,20 +90,20 @@ impl Opt {
                 .iter()
                 .all(|choice| is_truth(choice) || ["null", "none"].contains(&choice.to_lowercase().as_str()));
         if self.is_flag || is_truth(default) || truths {
-            return Type::Truth;
+            return OptionType::Truth;
         }
         match (self.values, default.parse::<i64>().is_ok(), default.parse::<f64>().is_ok()) {
-            (Type::Unknown, true, _) => Type::Whole,
-            (Type::Unknown, false, true) => Type::Real,
+            (OptionType::Unknown, true, _) => OptionType::Whole,
+            (OptionType::Unknown, false, true) => OptionType::Real,
             (known, ..) => known,
         }
     }
 
     /// The words that give it the value of `placeholder`.
-    pub(super) fn given(&self, placeholder: &str) -> Vec<String> {
+    pub(super) fn words_with_value(&self, placeholder: &str) -> Vec<String> {
         match self.style {
-            Style::Separate if !self.is_flag => vec![self.flag.clone(), placeholder.to_owned()],
-            Style::Separate | Style::Joined | Style::Word | Style::File => {
+            OptionStyle::Separate if !self.is_flag => vec![self.flag.clone(), placeholder.to_owned()],
+            OptionStyle::Separate | OptionStyle::Joined | OptionStyle::Word | OptionStyle::File => {
                 vec![format!("{}={placeholder}", self.flag)]
             }
         }
@@ -112,8 +112,8 @@ impl Opt {
 
 /// The options that are known of a script.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Known {
-    pub(super) options: Vec<Opt>,
+pub(super) struct KnownOptions {
+    pub(super) options: Vec<ScriptFlag>,
     /// The names of positional arguments, in order.
     pub(super) positional: Vec<String>,
     /// The sub-commands in use, outermost first.

@@ -1,7 +1,7 @@
 //! The options of a training script and those worth searching, from its parser or its `--help`, its command line, and its configuration.
 
-use super::known::{self, Proposal};
-use super::option::{Known, Opt, Style, Type};
+use super::known::{self, KindProposal};
+use super::option::{KnownOptions, OptionStyle, OptionType, ScriptFlag};
 use super::{help, source};
 use foretell_run::{CONFIG_PLACEHOLDER, ConfigFile, EPOCHS_PLACEHOLDER, SEED_PLACEHOLDER, TRIAL_DIR};
 use std::path::Path;
@@ -32,7 +32,7 @@ const UNSEARCHED_WORDS: &str = "help version log logging hub eval evaluation sav
 
 /// A parameter to search.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Searched {
+pub(super) struct SearchedParameter {
     pub(super) name: String,
     /// `log:1e-4:1`.
     pub(super) kind: String,
@@ -42,7 +42,7 @@ pub(super) struct Searched {
 
 /// An option that might be searched, too.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Other {
+pub(super) struct UnsearchedOption {
     pub(super) name: String,
     pub(super) kind: String,
     /// The text to write into the command.
@@ -51,11 +51,11 @@ pub(super) struct Other {
 
 /// The facts learned about a command.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Described {
+pub(super) struct CommandOptions {
     /// The command with placeholders for the searched options.
     pub(super) command: Vec<String>,
-    pub(super) parameters: Vec<Searched>,
-    pub(super) others: Vec<Other>,
+    pub(super) parameters: Vec<SearchedParameter>,
+    pub(super) others: Vec<UnsearchedOption>,
     pub(super) epochs: Option<u64>,
     /// The configuration file that it is given.
     pub(super) config: Option<String>,
@@ -65,21 +65,21 @@ pub(super) struct Described {
     folders: Vec<(String, String)>,
     /// The sub-commands in use, outermost first.
     used: Vec<String>,
-    options: Vec<Opt>,
+    options: Vec<ScriptFlag>,
     /// Where the command gives each of the options.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<OptionPlace>>,
     /// The option for the number of epochs, among them.
     epochs_option: Option<usize>,
 }
 
 /// Where a command gives an option: the word of its name, and the words of its values.
 #[derive(Clone, Debug, PartialEq)]
-struct Place {
+struct OptionPlace {
     name: usize,
     values: std::ops::Range<usize>,
 }
 
-impl Known {
+impl KnownOptions {
     /// From the `help` of a script without a recorded parser, and from the global variables in its source that the command line overrides.
     pub(super) fn from_text(help: &[String], command: &[String], folder: &Path) -> Self {
         let composed = parse_hydra_config(help);
@@ -99,17 +99,18 @@ impl Known {
 }
 
 /// Reads the options of `command`, whose files are in `folder`.
-pub(super) fn read(command: &[String], known: Known, folder: &Path) -> Described {
-    let Known { mut options, positional, used, counts_batches, length, looped, .. } = known;
+pub(super) fn read(command: &[String], known: KnownOptions, folder: &Path) -> CommandOptions {
+    let KnownOptions { mut options, positional, used, counts_batches, length, looped, .. } = known;
     // the file comes before the words of the command, because a value that the command gives overrides that of the file
     let config = read_config_options(command, folder, &mut options);
-    let places = given(command, &mut options, &positional);
+    let places = find_option_places(command, &mut options, &positional);
     let mut described =
-        Described { command: command.to_vec(), used, options, places, ..Described::default() };
+        CommandOptions { command: command.to_vec(), used, options, places, ..CommandOptions::default() };
     described.set_epochs_option(length, looped);
     described.search(counts_batches);
-    let in_file = |option: &&Opt| option.style == Style::File;
-    let is_searched = |option: &Opt| described.parameters.iter().any(|searched| searched.name == option.name);
+    let in_file = |option: &&ScriptFlag| option.style == OptionStyle::File;
+    let is_searched =
+        |option: &ScriptFlag| described.parameters.iter().any(|searched| searched.name == option.name);
     if let Some((at, path)) = config.filter(|_| described.options.iter().filter(in_file).any(is_searched)) {
         described.command[at] = format!("{{{CONFIG_PLACEHOLDER}}}");
         described.config = Some(path);
@@ -118,13 +119,14 @@ pub(super) fn read(command: &[String], known: Known, folder: &Path) -> Described
     described
 }
 
-impl Described {
+impl CommandOptions {
     /// Finds the option for the length of a training, and its value. The option whose value is the `length` that a library was asked for is
     /// that one, whatever its name, or, where none is named so, the one whose value is the length of the loop that prints the metric.
     fn set_epochs_option(&mut self, length: Option<u64>, looped: Option<u64>) {
         let named = |names: &str| {
-            let of_names = |(_, option): &(usize, &Opt)| has_name_in(option, names) && !option.is_flag;
-            let mut found: Vec<(usize, &Opt)> = self.options.iter().enumerate().filter(of_names).collect();
+            let of_names = |(_, option): &(usize, &ScriptFlag)| has_name_in(option, names) && !option.is_flag;
+            let mut found: Vec<(usize, &ScriptFlag)> =
+                self.options.iter().enumerate().filter(of_names).collect();
             found.sort_by_key(|(at, option)| (count(option).is_none(), self.places[*at].is_none()));
             found.into_iter().next()
         };
@@ -160,7 +162,7 @@ impl Described {
     pub(super) fn pass_epochs_if_equal(&mut self, number: u64) {
         let is_same = self.epochs.is_none_or(|own| own == number);
         let passed = self.epochs_option.take().filter(|_| is_same);
-        if let Some(at) = passed.filter(|&at| self.options[at].style != Style::File) {
+        if let Some(at) = passed.filter(|&at| self.options[at].style != OptionStyle::File) {
             self.put(at, &format!("{{{EPOCHS_PLACEHOLDER}}}"));
         }
     }
@@ -170,7 +172,7 @@ impl Described {
     pub(super) fn with_epochs_option(&self) -> Option<(Self, u64)> {
         let (at, own) = (self.epochs_option?, self.epochs?);
         let option = &self.options[at];
-        let counts_epochs = has_name_in(option, EPOCH_OPTION_NAMES) && option.style != Style::File;
+        let counts_epochs = has_name_in(option, EPOCH_OPTION_NAMES) && option.style != OptionStyle::File;
         let mut given = self.clone();
         given.put(at, &format!("{{{EPOCHS_PLACEHOLDER}}}"));
         counts_epochs.then_some((given, own))
@@ -178,13 +180,14 @@ impl Described {
 
     /// The words that give the option whose value names `path`, or a folder above it, a place in the trial's own folder.
     pub(super) fn words_for_path(&self, path: &Path) -> Option<Vec<String>> {
-        let names = |option: &&Opt| {
+        let names = |option: &&ScriptFlag| {
             let default = option.default.as_deref().unwrap_or_default().trim_end_matches('/');
             !default.is_empty() && !option.is_none() && path.starts_with(default.trim_start_matches("./"))
         };
-        let option = self.options.iter().filter(|option| option.type_of() != Type::Truth).find(names)?;
+        let option =
+            self.options.iter().filter(|option| option.type_of() != OptionType::Truth).find(names)?;
         let name = Path::new(option.default.as_deref()?).file_name()?.to_string_lossy().into_owned();
-        Some(option.given(&format!("{{{TRIAL_DIR}}}/{name}")))
+        Some(option.words_with_value(&format!("{{{TRIAL_DIR}}}/{name}")))
     }
 
     /// A copy that searches the parameter `name` as `kind`.
@@ -219,7 +222,8 @@ impl Described {
             }
             Some(place) => text.clone_into(&mut self.command[place.values.start]),
             None => {
-                let (end, words) = (self.end_of_sub_command(option.level.len()), option.given(text));
+                let (end, words) =
+                    (self.end_of_sub_command(option.level.len()), option.words_with_value(text));
                 self.insert(end, words);
             }
         }
@@ -241,7 +245,7 @@ impl Described {
     fn insert(&mut self, at: usize, words: Vec<String>) {
         for place in self.places.iter_mut().flatten().filter(|place| place.name >= at) {
             let values = place.values.start + words.len()..place.values.end + words.len();
-            *place = Place { name: place.name + words.len(), values };
+            *place = OptionPlace { name: place.name + words.len(), values };
         }
         self.command.splice(at..at, words);
     }
@@ -249,7 +253,7 @@ impl Described {
     /// Searches the options that are worth the most, the script's own before those of its libraries; others that can be searched are listed.
     fn search(&mut self, counts_batches: bool) {
         let has_own = self.options.iter().any(|option| !option.is_foreign);
-        let mut found: Vec<(Proposal, usize)> = Vec::new();
+        let mut found: Vec<(KindProposal, usize)> = Vec::new();
         for (at, option) in self.options.iter().enumerate() {
             let is_own = [EPOCH_OPTION_NAMES, SEED_OPTION_NAMES, FOLDER_OPTION_NAMES]
                 .iter()
@@ -261,14 +265,14 @@ impl Described {
         if found.is_empty() {
             // no name is a usual one: all numbers and choices
             let all = self.possible(has_own).into_iter().filter(|(_, kind)| kind != "flag");
-            found.extend(all.map(|(at, kind)| (Proposal::unusual(at, kind), at)));
+            found.extend(all.map(|(at, kind)| (KindProposal::unusual(at, kind), at)));
         }
         found.sort_by_key(|(proposal, at)| {
             let option = &self.options[*at];
             let is_foreign = option.is_foreign && has_own;
             (is_foreign, proposal.place, self.places[*at].is_none(), option.name.len(), *at)
         });
-        let mut chosen: Vec<(Proposal, usize)> = Vec::new();
+        let mut chosen: Vec<(KindProposal, usize)> = Vec::new();
         for (proposal, at) in found {
             let alike = chosen.iter().filter(|(other, _)| other.place == proposal.place).count();
             let is_uneven = counts_batches && proposal.is_batch_size();
@@ -284,13 +288,17 @@ impl Described {
         }
         for (proposal, at) in &chosen {
             let option = self.options[*at].clone();
-            if option.style != Style::File {
+            if option.style != OptionStyle::File {
                 self.put(*at, &placeholder(&option));
             }
             // a default of None is no value that a first trial could train
             let default = option.default.clone().filter(|_| !option.is_none());
             let default = if option.is_list { Some(known::written_list(&option)) } else { default };
-            self.parameters.push(Searched { name: option.name, kind: proposal.kind.clone(), default });
+            self.parameters.push(SearchedParameter {
+                name: option.name,
+                kind: proposal.kind.clone(),
+                default,
+            });
         }
         for (at, kind) in self.possible(has_own) {
             if chosen.iter().all(|(_, other)| *other != at) {
@@ -316,18 +324,22 @@ impl Described {
         found
     }
 
-    fn list(&mut self, option: &Opt, kind: String) {
+    fn list(&mut self, option: &ScriptFlag, kind: String) {
         if self.others.len() < MAX_OTHER_OPTIONS && self.others.iter().all(|other| other.name != option.name)
         {
-            let given =
-                if option.style == Style::File { Vec::new() } else { option.given(&placeholder(option)) };
-            self.others.push(Other { name: option.name.clone(), kind, given: given.join(" ") });
+            let given = if option.style == OptionStyle::File {
+                Vec::new()
+            } else {
+                option.words_with_value(&placeholder(option))
+            };
+            self.others.push(UnsearchedOption { name: option.name.clone(), kind, given: given.join(" ") });
         }
     }
 
     /// The first word of a list in the command holds the placeholder; the other words are removed.
     fn drop_list_tails(&mut self) {
-        let is_searched = |option: &Opt| self.parameters.iter().any(|searched| searched.name == option.name);
+        let is_searched =
+            |option: &ScriptFlag| self.parameters.iter().any(|searched| searched.name == option.name);
         let tails: Vec<usize> = (self.options.iter().zip(&self.places))
             .filter(|(option, _)| is_searched(option))
             .filter_map(|(_, place)| place.clone())
@@ -335,8 +347,10 @@ impl Described {
             .collect();
         let moved = |at: usize| at - tails.iter().filter(|&&tail| tail < at).count();
         for place in self.places.iter_mut().flatten() {
-            *place =
-                Place { name: moved(place.name), values: moved(place.values.start)..moved(place.values.end) };
+            *place = OptionPlace {
+                name: moved(place.name),
+                values: moved(place.values.start)..moved(place.values.end),
+            };
         }
         let mut at = 0;
         self.command.retain(|_| {
@@ -351,8 +365,8 @@ impl Described {
         for at in 0..self.options.len() {
             let option = &self.options[at];
             // Lightning's default for its seed is True
-            let is_truth = option.type_of() == Type::Truth && option.name != "seed_everything";
-            if option.style == Style::File || option.is_flag || is_truth {
+            let is_truth = option.type_of() == OptionType::Truth && option.name != "seed_everything";
+            if option.style == OptionStyle::File || option.is_flag || is_truth {
                 continue;
             }
             if !seeded && has_name_in(option, SEED_OPTION_NAMES) {
@@ -381,7 +395,7 @@ impl Described {
 }
 
 /// The value of an option, if that is a number of epochs or steps.
-fn count(option: &Opt) -> Option<u64> {
+fn count(option: &ScriptFlag) -> Option<u64> {
     option.number().filter(|number| *number >= 1.0).map(|number| number as u64)
 }
 
@@ -393,7 +407,7 @@ fn script_position(command: &[String]) -> usize {
 }
 
 /// The folder of a trial for the files that the script writes by `option`; `None` if it writes nothing by default.
-fn trial_folder_for(option: &Opt, is_given: bool) -> Option<String> {
+fn trial_folder_for(option: &ScriptFlag, is_given: bool) -> Option<String> {
     let default = option.default.as_deref().filter(|_| !option.is_none());
     let name = option.words().join("_");
     if default.is_none() && !is_given && name != "default_root_dir" {
@@ -410,24 +424,24 @@ fn trial_folder_for(option: &Opt, is_given: bool) -> Option<String> {
 }
 
 /// The placeholder for the values of an option; those of a list are words of their own.
-fn placeholder(option: &Opt) -> String {
-    let list = if option.is_list && option.style == Style::Separate { "*" } else { "" };
+fn placeholder(option: &ScriptFlag) -> String {
+    let list = if option.is_list && option.style == OptionStyle::Separate { "*" } else { "" };
     format!("{{{list}{}}}", option.name)
 }
 
 /// Whether the name of an option, without the levels above it, is one of a list.
-fn has_name_in(option: &Opt, names: &str) -> bool {
+fn has_name_in(option: &ScriptFlag, names: &str) -> bool {
     let name = option.words().join("_");
     names.split_whitespace().any(|other| other == name)
 }
 
 /// Whether a word of its name is one that no search is about.
-fn is_never_searched(option: &Opt) -> bool {
+fn is_never_searched(option: &ScriptFlag) -> bool {
     option.words().iter().any(|word| UNSEARCHED_WORDS.split_whitespace().any(|never| never == word))
 }
 
 /// A kind for an option that is no known hyperparameter, and none that a search is never about.
-fn possible(option: &Opt) -> Option<String> {
+fn possible(option: &ScriptFlag) -> Option<String> {
     let is_own = [EPOCH_OPTION_NAMES, ITERATION_OPTION_NAMES, SEED_OPTION_NAMES, FOLDER_OPTION_NAMES]
         .iter()
         .any(|names| has_name_in(option, names));
@@ -437,7 +451,7 @@ fn possible(option: &Opt) -> Option<String> {
     if option.is_flag {
         return Some("flag".to_owned());
     }
-    if option.type_of() == Type::Truth {
+    if option.type_of() == OptionType::Truth {
         return None;
     }
     if option.choices.len() > 1 {
@@ -446,11 +460,13 @@ fn possible(option: &Opt) -> Option<String> {
     // half and twice of the script's own value would be no range around 0
     let value = option.number().filter(|value| *value > 0.0)?;
     Some(match option.type_of() {
-        Type::Whole if value >= 2.0 => format!("int:{}:{}", (value / 2.0).floor().max(1.0), 2.0 * value),
-        Type::Real if value < 0.01 => format!("log:{}:{}", value / 10.0, 10.0 * value),
-        Type::Real if value < 1.0 => format!("float:{}:{}", value / 2.0, (2.0 * value).min(1.0)),
-        Type::Real => format!("float:{}:{}", value / 2.0, 2.0 * value),
-        Type::Whole | Type::Unknown | Type::Truth | Type::Text => return None,
+        OptionType::Whole if value >= 2.0 => {
+            format!("int:{}:{}", (value / 2.0).floor().max(1.0), 2.0 * value)
+        }
+        OptionType::Real if value < 0.01 => format!("log:{}:{}", value / 10.0, 10.0 * value),
+        OptionType::Real if value < 1.0 => format!("float:{}:{}", value / 2.0, (2.0 * value).min(1.0)),
+        OptionType::Real => format!("float:{}:{}", value / 2.0, 2.0 * value),
+        OptionType::Whole | OptionType::Unknown | OptionType::Truth | OptionType::Text => return None,
     })
 }
 
@@ -467,7 +483,7 @@ fn read_source_text(word: &str, folder: &Path) -> Option<String> {
 }
 
 /// The entries of a configuration that the `help` of a script in the manner of Hydra shows.
-fn parse_hydra_config(help: &[String]) -> Vec<Opt> {
+fn parse_hydra_config(help: &[String]) -> Vec<ScriptFlag> {
     let Some(at) = help.iter().position(|line| line.trim() == "== Config ==") else { return Vec::new() };
     let is_yaml = |line: &&String| {
         line.trim_start().starts_with("- ") || line.contains(": ") || line.trim_end().ends_with(':')
@@ -477,18 +493,22 @@ fn parse_hydra_config(help: &[String]) -> Vec<Opt> {
     let Ok(config) = ConfigFile::from_text(Path::new("config.yaml"), text.join("\n") + "\n") else {
         return Vec::new();
     };
-    let option = |(name, value): (String, String)| Opt {
+    let option = |(name, value): (String, String)| ScriptFlag {
         default: Some(value),
-        style: Style::Word,
+        style: OptionStyle::Word,
         flag: name.clone(),
-        ..Opt::new(&name)
+        ..ScriptFlag::new(&name)
     };
     config.entries().into_iter().map(option).collect()
 }
 
 /// Looks for a configuration file on the command line (JSON, YAML or TOML), which gives options other defaults, and has entries of its own.
 /// Returns the place of its name, and the name.
-fn read_config_options(command: &[String], folder: &Path, options: &mut Vec<Opt>) -> Option<(usize, String)> {
+fn read_config_options(
+    command: &[String],
+    folder: &Path,
+    options: &mut Vec<ScriptFlag>,
+) -> Option<(usize, String)> {
     let (at, word, config) = command.iter().enumerate().skip(1).find_map(|(at, word)| {
         let config = ConfigFile::read(&folder.join(word)).ok()?;
         Some((at, word.clone(), config))
@@ -496,11 +516,11 @@ fn read_config_options(command: &[String], folder: &Path, options: &mut Vec<Opt>
     for (name, value) in config.entries() {
         match options.iter_mut().find(|option| option.name == name) {
             Some(option) => option.default = Some(value),
-            None => options.push(Opt {
+            None => options.push(ScriptFlag {
                 default: Some(value),
-                style: Style::File,
+                style: OptionStyle::File,
                 flag: name.clone(),
-                ..Opt::new(&name)
+                ..ScriptFlag::new(&name)
             }),
         }
     }
@@ -508,8 +528,12 @@ fn read_config_options(command: &[String], folder: &Path, options: &mut Vec<Opt>
 }
 
 /// The places where `command` gives each of the `options`. Options known from the command alone are added. Given values are defaults.
-fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> Vec<Option<Place>> {
-    let mut places: Vec<Option<Place>> = vec![None; options.len()];
+fn find_option_places(
+    command: &[String],
+    options: &mut Vec<ScriptFlag>,
+    positional: &[String],
+) -> Vec<Option<OptionPlace>> {
+    let mut places: Vec<Option<OptionPlace>> = vec![None; options.len()];
     let script = script_position(command);
     let (mut at, mut bare) = (1, 0);
     while at < command.len() {
@@ -532,9 +556,9 @@ fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> V
             if at > script {
                 // a positional argument has the name that the help gives it
                 if let Some(own) = positional.get(bare) {
-                    let option = Opt { default: Some(word.clone()), ..Opt::new(own) };
-                    options.push(Opt { style: Style::Separate, ..option });
-                    places.push(Some(Place { name: at, values: at..at + 1 }));
+                    let option = ScriptFlag { default: Some(word.clone()), ..ScriptFlag::new(own) };
+                    options.push(ScriptFlag { style: OptionStyle::Separate, ..option });
+                    places.push(Some(OptionPlace { name: at, values: at..at + 1 }));
                 }
                 bare += 1;
             }
@@ -542,8 +566,9 @@ fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> V
             continue;
         }
         // Hydra adds a key that its configuration lacks by a `+` in front, which is no part of the name
-        let own = Opt::new(name.trim_start_matches('+'));
-        let found = options.iter().position(|option| option.name == own.name && option.style != Style::File);
+        let own = ScriptFlag::new(name.trim_start_matches('+'));
+        let found =
+            options.iter().position(|option| option.name == own.name && option.style != OptionStyle::File);
         let is_flag = found.is_some_and(|found| options[found].is_flag);
         let is_list = found.is_some_and(|found| options[found].is_list);
         let count = if joined.is_some() || is_flag { 0 } else { count_values(&command[at + 1..], is_list) };
@@ -552,11 +577,11 @@ fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> V
             joined.map(str::to_owned).or_else(|| (count > 0).then(|| command[values.clone()].join(" ")));
         if let Some(value) = value {
             let style = match (joined.is_some(), is_option) {
-                (true, false) => Style::Word,
-                (true, true) => Style::Joined,
-                _ => Style::Separate,
+                (true, false) => OptionStyle::Word,
+                (true, true) => OptionStyle::Joined,
+                _ => OptionStyle::Separate,
             };
-            let place = Place { name: at, values: values.clone() };
+            let place = OptionPlace { name: at, values: values.clone() };
             match found {
                 Some(found) => {
                     options[found].default = Some(value);
@@ -564,7 +589,7 @@ fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> V
                     places[found] = Some(place);
                 }
                 None => {
-                    options.push(Opt { default: Some(value), flag: name.to_owned(), style, ..own });
+                    options.push(ScriptFlag { default: Some(value), flag: name.to_owned(), style, ..own });
                     places.push(Some(place));
                 }
             }
@@ -575,11 +600,12 @@ fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> V
 }
 
 /// The parameter that papermill is given at `at`: `-p lr 0.1`.
-fn parse_papermill_parameter(command: &[String], at: usize) -> Option<(Opt, Place)> {
+fn parse_papermill_parameter(command: &[String], at: usize) -> Option<(ScriptFlag, OptionPlace)> {
     let is_notebook = Path::new(command.first()?).ends_with("papermill");
     let (name, value) = (command.get(at + 1)?, command.get(at + 2)?);
-    let option = Opt { default: Some(value.clone()), flag: command[at].clone(), ..Opt::new(name) };
-    let place = Place { name: at, values: at + 2..at + 3 };
+    let option =
+        ScriptFlag { default: Some(value.clone()), flag: command[at].clone(), ..ScriptFlag::new(name) };
+    let place = OptionPlace { name: at, values: at + 2..at + 3 };
     (is_notebook && PAPERMILL_PARAMETER_FLAGS.contains(&command[at].as_str())).then_some((option, place))
 }
 
@@ -592,20 +618,20 @@ fn count_values(words: &[String], is_list: bool) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Described, Known, Opt, read};
+    use super::{CommandOptions, KnownOptions, ScriptFlag, read};
     use std::path::Path;
 
     fn words(text: &str) -> Vec<String> {
         text.split_whitespace().map(str::to_owned).collect()
     }
 
-    fn described(command: &str, help: &str) -> Described {
+    fn described(command: &str, help: &str) -> CommandOptions {
         let help: Vec<String> = help.lines().map(str::to_owned).collect();
         let (command, folder) = (words(command), Path::new("/nowhere"));
-        read(&command, Known::from_text(&help, &command, folder), folder)
+        read(&command, KnownOptions::from_text(&help, &command, folder), folder)
     }
 
-    fn kinds(described: &Described) -> Vec<(&str, &str)> {
+    fn kinds(described: &CommandOptions) -> Vec<(&str, &str)> {
         described.parameters.iter().map(|searched| (searched.name.as_str(), searched.kind.as_str())).collect()
     }
 
@@ -696,17 +722,17 @@ mod tests {
 
     #[test]
     fn an_option_goes_behind_the_sub_command_that_it_belongs_to() {
-        let option = |flag: &str, default: &str, level: &[&str]| Opt {
+        let option = |flag: &str, default: &str, level: &[&str]| ScriptFlag {
             default: Some(default.to_owned()),
             level: level.iter().map(|&word| word.to_owned()).collect(),
-            ..Opt::new(flag)
+            ..ScriptFlag::new(flag)
         };
         let options = vec![
             option("--seed", "1", &[]),
             option("--lr", "0.1", &["train"]),
             option("--epochs", "9", &["train"]),
         ];
-        let known = Known { options, used: words("train"), ..Known::default() };
+        let known = KnownOptions { options, used: words("train"), ..KnownOptions::default() };
         let mut found = read(&words("python tool.py -v train --epochs 9"), known, Path::new("/nowhere"));
         found.pass_epochs_if_equal(9);
         assert_eq!(found.command, words("python tool.py --seed {seed} -v train --epochs {epochs} --lr {lr}"));
@@ -714,9 +740,12 @@ mod tests {
 
     #[test]
     fn the_option_with_the_value_that_the_library_was_asked_for_is_the_one_for_epochs() {
-        let option = |flag: &str, default: &str| Opt { default: Some(default.to_owned()), ..Opt::new(flag) };
+        let option = |flag: &str, default: &str| ScriptFlag {
+            default: Some(default.to_owned()),
+            ..ScriptFlag::new(flag)
+        };
         let options = vec![option("--passes", "7"), option("--lr", "0.1"), option("--epochs", "3")];
-        let known = Known { options, length: Some(7), ..Known::default() };
+        let known = KnownOptions { options, length: Some(7), ..KnownOptions::default() };
         let mut found = read(&words("python t.py"), known, Path::new("/nowhere"));
         found.pass_epochs_if_equal(7);
         assert!(found.command.join(" ").ends_with("--passes {epochs}"), "{:?}", found.command);
@@ -724,11 +753,14 @@ mod tests {
 
     #[test]
     fn options_without_usual_names_are_searched_where_there_are_no_others_but_not_the_length_of_the_loop() {
-        let option = |flag: &str, default: &str| Opt { default: Some(default.to_owned()), ..Opt::new(flag) };
-        let flag = Opt { is_flag: true, ..Opt::new("--mirror") };
+        let option = |flag: &str, default: &str| ScriptFlag {
+            default: Some(default.to_owned()),
+            ..ScriptFlag::new(flag)
+        };
+        let flag = ScriptFlag { is_flag: true, ..ScriptFlag::new("--mirror") };
         let options =
             vec![option("--sharpness", "0.3"), option("--slots", "8"), option("--sweeps", "5"), flag];
-        let known = Known { options, looped: Some(5), ..Known::default() };
+        let known = KnownOptions { options, looped: Some(5), ..KnownOptions::default() };
         let mut found = read(&words("python t.py"), known, Path::new("/nowhere"));
         assert_eq!(kinds(&found), [("sharpness", "float:0.15:0.6"), ("slots", "int:4:16")]);
         found.pass_epochs_if_equal(5);
@@ -737,17 +769,21 @@ mod tests {
 
     #[test]
     fn own_options_come_before_those_of_a_library() {
-        let option = |flag: &str, default: &str, is_foreign: bool| Opt {
+        let option = |flag: &str, default: &str, is_foreign: bool| ScriptFlag {
             default: Some(default.to_owned()),
             is_foreign,
-            ..Opt::new(flag)
+            ..ScriptFlag::new(flag)
         };
         let options = vec![
             option("--learning-rate", "0.1", true),
             option("--dropout", "0.1", false),
             option("--warmup-ratio", "None", true),
         ];
-        let found = read(&words("python t.py"), Known { options, ..Known::default() }, Path::new("/nowhere"));
+        let found = read(
+            &words("python t.py"),
+            KnownOptions { options, ..KnownOptions::default() },
+            Path::new("/nowhere"),
+        );
         assert_eq!(kinds(&found)[0].0, "dropout");
         assert_eq!(found.parameters.last().and_then(|last| last.default.clone()), None, "None is no value");
     }

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::note;
-use foretell_logs::printed::{MetricSource, ReportReader, plain};
+use foretell_logs::printed::{MetricSource, ReportReader, to_plain_line};
 use foretell_run::{
     Guardian, HookRecord, HookScope, LocalProcesses, MessageKind, ProcessStatus, TrialSpec, WatchSettings,
     trial_directory,
@@ -28,7 +28,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The output of a command.
 #[derive(Default)]
-pub(super) struct Sample {
+pub(super) struct OutputSample {
     pub(super) lines: Vec<String>,
     /// Whether it ended by itself, and not well.
     pub(super) failed: bool,
@@ -50,7 +50,7 @@ pub(super) struct Sample {
     pub(super) bytes: usize,
 }
 
-impl Sample {
+impl OutputSample {
     /// Whether the output shows that the training stops early by itself.
     pub(super) fn shows_early_stopping(&self) -> bool {
         self.lines.iter().any(|line| {
@@ -69,16 +69,16 @@ impl Sample {
 }
 
 /// How a command is run.
-pub(super) struct Run<'a> {
+pub(super) struct ProbeRun<'a> {
     pub(super) command: &'a [String],
     /// The longest time, after it has imported its libraries.
     pub(super) limit: Duration,
     pub(super) hook: HookScope,
 }
 
-impl Run<'_> {
+impl ProbeRun<'_> {
     /// Runs the command until its output is enough, it ends, or the time is over.
-    pub(super) fn watch(&self, is_enough: &dyn Fn(&Sample) -> bool) -> Result<Sample, Failure> {
+    pub(super) fn watch(&self, is_enough: &dyn Fn(&OutputSample) -> bool) -> Result<OutputSample, Failure> {
         let folder = RunFolder::new()?;
         let begun = SystemTime::now();
         let before = tables_since(Path::new("."), SystemTime::UNIX_EPOCH);
@@ -108,14 +108,14 @@ impl Run<'_> {
     fn watch_in_folder(
         &self,
         directory: &Path,
-        is_enough: &dyn Fn(&Sample) -> bool,
-    ) -> Result<Sample, Failure> {
+        is_enough: &dyn Fn(&OutputSample) -> bool,
+    ) -> Result<OutputSample, Failure> {
         let mut processes = LocalProcesses::new(Duration::from_secs(1));
         processes.start(&self.spec(directory)).map_err(Failure::input)?;
         let started = Instant::now();
         let (mut begun, mut told) = (None, started);
         let (mut status, mut stopped, mut timed_out) = (None, false, false);
-        let mut sample = Sample::default();
+        let mut sample = OutputSample::default();
         while status.is_none() {
             if let Ok(message) = processes.messages().recv_timeout(POLL_INTERVAL)
                 && let MessageKind::Ended { status: how, .. } = message.kind
@@ -212,7 +212,7 @@ impl Drop for RunFolder {
     }
 }
 
-impl Sample {
+impl OutputSample {
     /// Reads the output and the records so far; whether there is anything new.
     fn read(&mut self, directory: &Path) -> bool {
         let mut bytes = Vec::new();
@@ -227,7 +227,8 @@ impl Sample {
         }
         (self.records, self.bytes, self.is_cut) = (records, bytes.len(), is_cut);
         self.text = String::from_utf8_lossy(&bytes).into_owned();
-        let lines = bytes.split(|byte| b"\n\r".contains(byte)).map(|line| plain(line).text.into_owned());
+        let lines =
+            bytes.split(|byte| b"\n\r".contains(byte)).map(|line| to_plain_line(line).text.into_owned());
         let lines: Vec<String> = lines.filter(|line| !line.trim().is_empty()).collect();
         let skipped = lines.len().saturating_sub(MAX_OUTPUT_LINES);
         self.lines = lines.into_iter().skip(skipped).collect();
@@ -236,7 +237,7 @@ impl Sample {
 }
 
 /// The epochs of a whole training, if a line names them.
-pub(super) fn announced(lines: &[String]) -> Option<u64> {
+pub(super) fn epochs_in_output(lines: &[String]) -> Option<u64> {
     ReportReader::new(MetricSource::default(), 0)
         .read_all(&lines.join("\n"))
         .epochs

@@ -1,11 +1,11 @@
 //! The proof of a study file: the final command is started once, with another seed and other values.
 
 use super::doubt::Doubt;
-use super::epochs::Epochs;
-use super::metric::{Found, shown};
-use super::options::{Described, Searched};
+use super::epochs::EpochCount;
+use super::metric::{FoundMetric, format_reports};
+use super::options::{CommandOptions, SearchedParameter};
 use super::probe::{RunFolder, bare_spec};
-use super::study_file::{Guess, Proof};
+use super::study_file::{CommandProof, StudyGuess};
 use crate::failure::Failure;
 use foretell::{Configuration, Value};
 use foretell_logs::printed::{MetricSource, Report};
@@ -35,7 +35,7 @@ const PROOF_EPOCHS: u64 = 2;
 /// Starts the command of `guess`, and compares its first values with those of the test run; `None` without a metric. Where the number of epochs is not
 /// proven and an option sets it, the run trains two epochs: where it ends shows their unit. Parameters whose other value makes the command fail are
 /// given values that work, or left out.
-pub(super) fn run(guess: &mut Guess, limit: Duration) -> Result<Option<Proof>, Failure> {
+pub(super) fn run(guess: &mut StudyGuess, limit: Duration) -> Result<Option<CommandProof>, Failure> {
     let Some(found) = guess.metric.clone() else { return Ok(None) };
     let is_proven = guess.epochs.number().is_some() || found.once;
     if let Some((described, own)) =
@@ -43,7 +43,7 @@ pub(super) fn run(guess: &mut Guess, limit: Duration) -> Result<Option<Proof>, F
     {
         let parameters = others(&described.parameters);
         let attempt = |epochs: u64| {
-            let tried = Attempt { described: &described, epochs, is_whole: true, limit };
+            let tried = ProofAttempt { described: &described, epochs, is_whole: true, limit };
             let outcome = tried.run(&found, guess.follow(), &parameters)?;
             Ok::<_, Failure>(outcome.ok().and_then(|outcome| {
                 Some((completed_last_step(&outcome, &found.whole.reports, epochs)?, outcome))
@@ -57,8 +57,8 @@ pub(super) fn run(guess: &mut Guess, limit: Duration) -> Result<Option<Proof>, F
                 false => attempt(PROOF_EPOCHS / 2)?.map(|(last, _)| last),
             };
             let proven = shorter.and_then(|shorter| match shorter == last {
-                true => Some(Epochs::Watched { reported: last, options: None }),
-                false if shorter * PROOF_EPOCHS == last => Epochs::from_try(own, PROOF_EPOCHS, last),
+                true => Some(EpochCount::Watched { reported: last, options: None }),
+                false if shorter * PROOF_EPOCHS == last => EpochCount::from_try(own, PROOF_EPOCHS, last),
                 false => None,
             });
             if let Some(epochs) = proven {
@@ -71,23 +71,23 @@ pub(super) fn run(guess: &mut Guess, limit: Duration) -> Result<Option<Proof>, F
     let parameters = others(&guess.described.parameters);
     Ok(Some(match outcome {
         Ok(outcome) => judge(&outcome, &found.whole.reports, &in_words(&parameters)),
-        Err(error) => Proof { doubt: Some(doubt_start(&error)), ..Proof::default() },
+        Err(error) => CommandProof { doubt: Some(doubt_start(&error)), ..CommandProof::default() },
     }))
 }
 
 /// A run of the command of a study file.
-struct Attempt<'a> {
-    described: &'a Described,
+struct ProofAttempt<'a> {
+    described: &'a CommandOptions,
     epochs: u64,
     /// Whether it is watched to its end.
     is_whole: bool,
     limit: Duration,
 }
 
-impl Attempt<'_> {
+impl ProofAttempt<'_> {
     fn run(
         &self,
-        found: &Found,
+        found: &FoundMetric,
         follow: Option<String>,
         parameters: &Map<String, serde_json::Value>,
     ) -> Result<Result<ProofRun, String>, Failure> {
@@ -128,14 +128,14 @@ fn completed_last_step(outcome: &ProofRun, sample: &[Report], epochs: u64) -> Op
 /// Runs the command with other values of its parameters. If it fails, each parameter is tried alone: one that makes it fail is given multiples of the
 /// script's own value, which divide what the own value divides, or is left out.
 fn prove_parameters(
-    guess: &mut Guess,
-    found: &Found,
+    guess: &mut StudyGuess,
+    found: &FoundMetric,
     limit: Duration,
 ) -> Result<Result<ProofRun, String>, Failure> {
     let epochs = guess.epochs.number().unwrap_or(UNKNOWN_RESOURCE);
     let follow = guess.follow();
-    let attempt = |described: &Described, parameters: &Map<String, serde_json::Value>| {
-        Attempt { described, epochs, is_whole: false, limit }.run(found, follow.clone(), parameters)
+    let attempt = |described: &CommandOptions, parameters: &Map<String, serde_json::Value>| {
+        ProofAttempt { described, epochs, is_whole: false, limit }.run(found, follow.clone(), parameters)
     };
     let outcome = attempt(&guess.described, &others(&guess.described.parameters))?;
     let why = match &outcome {
@@ -146,7 +146,7 @@ fn prove_parameters(
     if why.is_none() || !is_known {
         return Ok(outcome);
     }
-    let fails = |described: &Described, name: &str| -> Result<Option<String>, Failure> {
+    let fails = |described: &CommandOptions, name: &str| -> Result<Option<String>, Failure> {
         Ok(match attempt(described, &other_values_of(&described.parameters, Some(name)))? {
             Ok(outcome) => failure(&outcome),
             Err(error) => Some(error),
@@ -174,7 +174,7 @@ fn prove_parameters(
 }
 
 /// Half and twice of the script's own value, and it.
-fn multiples_of_own_value(searched: &Searched) -> Option<String> {
+fn multiples_of_own_value(searched: &SearchedParameter) -> Option<String> {
     let own: u64 = searched.default.as_deref()?.parse().ok().filter(|own| own % 2 == 0)?;
     let kind = format!("choice:{},{own},{}", own / 2, own * 2);
     (own > 1 && searched.kind != kind).then_some(kind)
@@ -206,7 +206,7 @@ fn doubt_start(error: &str) -> Doubt {
 
 /// The command of the study file. The copy of its configuration file, if there is one, has the values of `parameters`.
 fn command(
-    described: &Described,
+    described: &CommandOptions,
     directory: &Path,
     parameters: &Map<String, serde_json::Value>,
 ) -> Result<Vec<String>, String> {
@@ -240,11 +240,11 @@ fn watch(spec: &TrialSpec, limit: Duration, is_whole: bool) -> Result<ProofRun, 
 }
 
 /// Compares the run with the `sample`.
-fn judge(outcome: &ProofRun, sample: &[Report], parameters: &str) -> Proof {
+fn judge(outcome: &ProofRun, sample: &[Report], parameters: &str) -> CommandProof {
     let with = if parameters.is_empty() { String::new() } else { format!(" with {parameters}") };
-    let doubt = |text: String, line: &'static str, advice: &str| Proof {
+    let doubt = |text: String, line: &'static str, advice: &str| CommandProof {
         doubt: Some(Doubt::with_advice(text, line, advice.to_owned())),
-        ..Proof::default()
+        ..CommandProof::default()
     };
     if let Some(how) = failure(outcome) {
         let advice = if how.contains("EOFError") {
@@ -261,7 +261,7 @@ fn judge(outcome: &ProofRun, sample: &[Report], parameters: &str) -> Proof {
                 "metric",
                 "Write the name or the line of a metric that every run prints, for example metric = \"val acc: {value}\"",
             ),
-            None => Proof {
+            None => CommandProof {
                 said: format!("a second run{with} started, but reported no value before the time limit"),
                 doubt: None,
             },
@@ -286,46 +286,46 @@ fn judge(outcome: &ProofRun, sample: &[Report], parameters: &str) -> Proof {
     } else {
         ""
     };
-    Proof {
-        said: format!("a second run{with} was read, too: {}{same}", shown(&outcome.reports)),
+    CommandProof {
+        said: format!("a second run{with} was read, too: {}{same}", format_reports(&outcome.reports)),
         doubt: None,
     }
 }
 
 /// Values that differ from the script's own, as near to them as the search space allows.
-fn others(searched: &[Searched]) -> Map<String, serde_json::Value> {
+fn others(searched: &[SearchedParameter]) -> Map<String, serde_json::Value> {
     other_values_of(searched, None)
 }
 
 /// Values that differ from the script's own, only for the parameter `only` if one is named: the others have the script's own values.
-fn other_values_of(searched: &[Searched], only: Option<&str>) -> Map<String, serde_json::Value> {
+fn other_values_of(searched: &[SearchedParameter], only: Option<&str>) -> Map<String, serde_json::Value> {
     let texts: Vec<String> =
-        searched.iter().map(|Searched { name, kind, .. }| format!("{name}={kind}")).collect();
+        searched.iter().map(|SearchedParameter { name, kind, .. }| format!("{name}={kind}")).collect();
     let Ok(space) = ParameterSpace::parse(&texts) else { return Map::new() };
     let mut configuration = Configuration::new();
-    for Searched { name, kind, default } in searched {
+    for SearchedParameter { name, kind, default } in searched {
         let Ok(kind) = ParameterKind::parse(name, kind) else { continue };
-        let own = || default.as_ref().and_then(|own| kind.nearest(&Value::Text(own.clone())));
+        let own = || default.as_ref().and_then(|own| kind.nearest_value(&Value::Text(own.clone())));
         let is_changed = only.is_none_or(|only| only == name);
         let value = if is_changed { other(&kind, default.as_deref()) } else { own() };
         configuration.extend(value.map(|value| (name.clone(), value)));
     }
-    space.written(&configuration)
+    space.program_values(&configuration)
 }
 
 fn other(kind: &ParameterKind, own: Option<&str>) -> Option<Value> {
-    let own = own.and_then(|own| kind.nearest(&Value::Text(own.to_owned())));
+    let own = own.and_then(|own| kind.nearest_value(&Value::Text(own.to_owned())));
     let differs = |value: &Value| Some(value) != own.as_ref();
     if let ParameterKind::Choice { options } = kind {
         return options.iter().find(|option| differs(option)).cloned();
     }
-    let number = own.as_ref().and_then(Value::number).or(kind.largest());
+    let number = own.as_ref().and_then(Value::as_number).or(kind.largest_number());
     let near = number.into_iter().flat_map(|own| {
         [round_to_three_digits(0.7 * own), round_to_three_digits(1.4 * own), own + 1.0, own - 1.0, own]
     });
     let texts = ["true", "false"].map(|text| Value::Text(text.to_owned()));
     let all = near.map(Value::Number).chain(texts);
-    all.filter_map(|value| kind.nearest(&value)).find(differs)
+    all.filter_map(|value| kind.nearest_value(&value)).find(differs)
 }
 
 /// To three digits, as a person would write it.
@@ -336,13 +336,13 @@ fn round_to_three_digits(number: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{ProofRun, judge, others};
-    use crate::commands::init::options::Searched;
+    use crate::commands::init::options::SearchedParameter;
     use foretell_logs::printed::Report;
     use foretell_run::ProcessStatus;
 
     #[test]
     fn other_values_are_near_the_scripts_own() {
-        let searched = |name: &str, kind: &str, default: &str| Searched {
+        let searched = |name: &str, kind: &str, default: &str| SearchedParameter {
             name: name.to_owned(),
             kind: kind.to_owned(),
             default: Some(default.to_owned()),

@@ -1,6 +1,6 @@
 //! Files that both runs of a script write: trials at the same time would overwrite each other's.
 
-use super::options::Described;
+use super::options::CommandOptions;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -12,16 +12,16 @@ const MAX_FOLDER_DEPTH: usize = 4;
 const SKIPPED_FOLDERS: [&str; 5] = ["__pycache__", "foretell-out", "node_modules", "venv", "target"];
 
 /// When each file of the working folder was written.
-pub(super) type Written = BTreeMap<PathBuf, SystemTime>;
+pub(super) type FileTimes = BTreeMap<PathBuf, SystemTime>;
 
 /// The files in the working folder, hidden ones left out.
-pub(super) fn list_file_times() -> Written {
-    let mut found = Written::new();
+pub(super) fn list_file_times() -> FileTimes {
+    let mut found = FileTimes::new();
     add_files_in(Path::new("."), 0, &mut found);
     found
 }
 
-fn add_files_in(folder: &Path, depth: usize, found: &mut Written) {
+fn add_files_in(folder: &Path, depth: usize, found: &mut FileTimes) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -38,15 +38,15 @@ fn add_files_in(folder: &Path, depth: usize, found: &mut Written) {
 }
 
 /// The first file that was written between `before` and `between`, and once more until `after`: by the first run and by the second.
-pub(super) fn find_shared(before: &Written, between: &Written, after: &Written) -> Option<PathBuf> {
-    let changed = |earlier: &Written, later: &Written, path: &PathBuf| {
+pub(super) fn find_shared(before: &FileTimes, between: &FileTimes, after: &FileTimes) -> Option<PathBuf> {
+    let changed = |earlier: &FileTimes, later: &FileTimes, path: &PathBuf| {
         later.get(path).is_some_and(|now| earlier.get(path) != Some(now))
     };
     between.keys().find(|path| changed(before, between, path) && changed(between, after, path)).cloned()
 }
 
 /// What to do so that each trial has its own file in place of `path`: the option that names it, if there is one.
-pub(super) fn advise(path: &Path, described: &Described) -> String {
+pub(super) fn advise(path: &Path, described: &CommandOptions) -> String {
     let shown = path.display();
     let own = described.words_for_path(path).map_or_else(
         || "let the script write into the folder that the environment variable FORETELL_CHECKPOINT_DIR names, or set workers = 1".to_owned(),
@@ -57,14 +57,14 @@ pub(super) fn advise(path: &Path, described: &Described) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Written, find_shared};
+    use super::{FileTimes, find_shared};
     use std::path::PathBuf;
     use std::time::{Duration, SystemTime};
 
     #[test]
     fn a_file_is_shared_if_both_runs_have_written_it() {
         let time = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        let files = |files: &[(&str, u64)]| -> Written {
+        let files = |files: &[(&str, u64)]| -> FileTimes {
             files.iter().map(|(path, seconds)| (PathBuf::from(path), time(*seconds))).collect()
         };
         let before = files(&[("data.csv", 1), ("best.pt", 1)]);

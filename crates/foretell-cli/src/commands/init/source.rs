@@ -1,13 +1,13 @@
 //! Global variables in a script's source that the command line overrides.
 
-use super::option::{Opt, Style, Type};
+use super::option::{OptionStyle, OptionType, ScriptFlag};
 use foretell_search::split_at_commas;
 
 /// Signs of a script whose global variables the command line overrides, as nanoGPT's does.
 const OVERRIDDEN_GLOBALS_SIGNS: [&str; 3] = ["configurator", "globals()[", "globals().update"];
 
 /// The assignments of literals at the beginning of lines, up to where the command line is read.
-pub(super) fn read(text: &str) -> Vec<Opt> {
+pub(super) fn read(text: &str) -> Vec<ScriptFlag> {
     let Some(before) = OVERRIDDEN_GLOBALS_SIGNS.iter().filter_map(|sign| text.find(sign)).min() else {
         return Vec::new();
     };
@@ -20,15 +20,15 @@ pub(super) fn read(text: &str) -> Vec<Opt> {
             && !name.starts_with(|c: char| c.is_ascii_digit());
         (is_name && is_literal(value)).then(|| {
             let is_text = strip_quotes(value).is_some();
-            Opt {
+            ScriptFlag {
                 default: Some(plain(value)),
-                values: if is_text { Type::Text } else { Type::Unknown },
-                style: Style::Joined,
-                ..Opt::new(&format!("--{name}"))
+                values: if is_text { OptionType::Text } else { OptionType::Unknown },
+                style: OptionStyle::Joined,
+                ..ScriptFlag::new(&format!("--{name}"))
             }
         })
     };
-    let mut options: Vec<Opt> = text[..before].lines().filter_map(assignment).collect();
+    let mut options: Vec<ScriptFlag> = text[..before].lines().filter_map(assignment).collect();
     options.iter_mut().for_each(|option| option.values = option.type_of());
     options
 }
@@ -61,7 +61,7 @@ fn strip_quotes(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::read;
-    use crate::commands::init::option::{Style, Type};
+    use crate::commands::init::option::{OptionStyle, OptionType};
 
     #[test]
     fn globals_count_where_the_command_line_overrides_them() {
@@ -69,10 +69,10 @@ mod tests {
         let options = read(source);
         let names: Vec<&str> = options.iter().map(|option| option.name.as_str()).collect();
         assert_eq!(names, ["learning_rate", "n_layer", "decay_lr", "out_dir"]);
-        assert!(options.iter().all(|option| option.style == Style::Joined));
+        assert!(options.iter().all(|option| option.style == OptionStyle::Joined));
         assert_eq!(
             [options[0].values, options[1].values, options[2].values],
-            [Type::Real, Type::Whole, Type::Truth]
+            [OptionType::Real, OptionType::Whole, OptionType::Truth]
         );
         assert_eq!(read("lr = 3\nprint(lr)\n"), []);
     }

@@ -1,11 +1,11 @@
 //! The commented study file.
 
-use super::doubt::{Choice, Doubt};
-use super::earlier::Earlier;
-use super::epochs::Epochs;
-use super::metric::Found;
-use super::options::{Described, Searched};
-use super::probe::Sample;
+use super::doubt::{Doubt, LineChoice};
+use super::earlier::OfferedStudy;
+use super::epochs::EpochCount;
+use super::metric::FoundMetric;
+use super::options::{CommandOptions, SearchedParameter};
+use super::probe::OutputSample;
 use foretell::Value;
 use foretell_search::ParameterKind;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// The result of a run of the command that a study file holds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Proof {
+pub(super) struct CommandProof {
     /// A sentence for the study file.
     pub(super) said: String,
     /// The reason why a person should look at the file.
@@ -21,26 +21,26 @@ pub(super) struct Proof {
 }
 
 /// The facts that were guessed, or answered by the user.
-pub(super) struct Guess {
-    pub(super) described: Described,
-    pub(super) metric: Option<Found>,
-    pub(super) epochs: Epochs,
+pub(super) struct StudyGuess {
+    pub(super) described: CommandOptions,
+    pub(super) metric: Option<FoundMetric>,
+    pub(super) epochs: EpochCount,
     /// Earlier studies of the script.
-    pub(super) earlier: Vec<Earlier>,
+    pub(super) earlier: Vec<OfferedStudy>,
     /// The result of a run of the command that the file holds.
-    pub(super) proof: Proof,
+    pub(super) proof: CommandProof,
     /// What the runs have shown besides, one sentence each.
     pub(super) notes: Vec<String>,
 }
 
-impl Guess {
+impl StudyGuess {
     /// The file that trials append their values to, as a study file names it.
     pub(super) fn follow(&self) -> Option<String> {
         Some(self.metric.as_ref()?.table.as_ref()?.display().to_string())
     }
 
     /// A run that ended with an error is in doubt, also if it had reported before.
-    pub(super) fn add_failure_doubt(&mut self, sample: &Sample) {
+    pub(super) fn add_failure_doubt(&mut self, sample: &OutputSample) {
         if !sample.failed || self.proof.doubt.is_some() {
             return;
         }
@@ -75,7 +75,7 @@ impl Guess {
     }
 
     /// The lines that may replace those of the metric.
-    fn choices(&self) -> impl Iterator<Item = &Choice> {
+    fn choices(&self) -> impl Iterator<Item = &LineChoice> {
         // those of an unknown direction are lines of their own
         let doubts =
             self.metric.iter().filter(|found| !found.is_direction_unknown).flat_map(|found| &found.doubts);
@@ -84,7 +84,7 @@ impl Guess {
 }
 
 /// The file's text.
-pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
+pub(super) fn text(guess: &StudyGuess, sample: &OutputSample) -> String {
     let mut text = String::from(
         "# A study for `foretell search`. Change what you like; `foretell schema` describes all keys.\n\n",
     );
@@ -132,7 +132,7 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
 }
 
 /// The offer to learn from earlier studies of the script.
-fn earlier(studies: &[Earlier], line: &mut impl FnMut(String)) {
+fn earlier(studies: &[OfferedStudy], line: &mut impl FnMut(String)) {
     let finished: u64 = studies.iter().map(|study| study.finished).sum();
     let folders: Vec<String> =
         studies.iter().map(|study| quote_toml(&study.folder.display().to_string())).collect();
@@ -144,7 +144,7 @@ fn earlier(studies: &[Earlier], line: &mut impl FnMut(String)) {
     }
 }
 
-fn metric(found: &Found, guess: &Guess, line: &mut impl FnMut(String)) {
+fn metric(found: &FoundMetric, guess: &StudyGuess, line: &mut impl FnMut(String)) {
     let others = if found.others.is_empty() {
         String::new()
     } else {
@@ -161,7 +161,7 @@ fn metric(found: &Found, guess: &Guess, line: &mut impl FnMut(String)) {
             quote_toml(&doubts)
         ));
     }
-    for Choice { lines, meaning } in guess.choices() {
+    for LineChoice { lines, meaning } in guess.choices() {
         line(to_comment(&format!("or: {}   # {meaning}", lines.join("   "))));
     }
     line(format!("metric = {}", quote_toml(&found.source)));
@@ -184,8 +184,10 @@ fn metric(found: &Found, guess: &Guess, line: &mut impl FnMut(String)) {
 const PROPOSED_TRIALS: u64 = 60;
 
 /// The line with the number of trials: fewer where the space has fewer configurations.
-fn trials(described: &Described, once: bool) -> String {
-    let values = |searched: &Searched| ParameterKind::parse(&searched.name, &searched.kind).ok()?.values();
+fn trials(described: &CommandOptions, once: bool) -> String {
+    let values = |searched: &SearchedParameter| {
+        ParameterKind::parse(&searched.name, &searched.kind).ok()?.value_count()
+    };
     let all = described
         .parameters
         .iter()
@@ -202,12 +204,12 @@ fn trials(described: &Described, once: bool) -> String {
     format!("# total number of trials{training}\ntrials = {trials}\n")
 }
 
-fn parameters(described: &Described, sample: &Sample, line: &mut impl FnMut(String)) {
+fn parameters(described: &CommandOptions, sample: &OutputSample, line: &mut impl FnMut(String)) {
     line(
         "# search space: float:lo:hi, log:lo:hi, int:lo:hi, logint:lo:hi, each with :step or without, choice:a,b,c, flag\n[param]"
             .to_owned(),
     );
-    for Searched { name, kind, .. } in &described.parameters {
+    for SearchedParameter { name, kind, .. } in &described.parameters {
         line(format!("{} = {}", to_toml_key(name), quote_toml(kind)));
     }
     if described.parameters.is_empty() {
@@ -234,7 +236,7 @@ fn parameters(described: &Described, sample: &Sample, line: &mut impl FnMut(Stri
 }
 
 /// Why a batch size is left out.
-fn uneven(described: &Described) -> String {
+fn uneven(described: &CommandOptions) -> String {
     let names = described.uneven.join(", ");
     format!(
         "{names}, because the metric is logged every so many steps: with another batch size, a training has more or fewer values"
@@ -243,12 +245,12 @@ fn uneven(described: &Described) -> String {
 
 /// The script's own values as the first trial, as far as they are known: the report then shows the gain of the search. A value outside
 /// of the searched range gives way to the nearest one.
-fn write_first_trial(described: &Described, line: &mut impl FnMut(String)) {
+fn write_first_trial(described: &CommandOptions, line: &mut impl FnMut(String)) {
     let (mut values, mut open) = (Vec::new(), Vec::new());
-    for Searched { name, kind, default } in &described.parameters {
+    for SearchedParameter { name, kind, default } in &described.parameters {
         let own = default.as_ref().map(|text| Value::Text(text.clone()));
         let kind = ParameterKind::parse(name, kind).ok();
-        match kind.zip(own.as_ref()).and_then(|(kind, own)| kind.nearest(own)) {
+        match kind.zip(own.as_ref()).and_then(|(kind, own)| kind.nearest_value(own)) {
             Some(value) => values.push((name, value, default.clone().unwrap_or_default())),
             None => open.push(name.as_str()),
         }
@@ -272,7 +274,7 @@ fn write_first_trial(described: &Described, line: &mut impl FnMut(String)) {
     for (name, value, own) in &values {
         let number = own.trim().parse::<f64>().ok();
         let moved =
-            value.number().zip(number).is_some_and(|(value, number)| value.total_cmp(&number).is_ne());
+            value.as_number().zip(number).is_some_and(|(value, number)| value.total_cmp(&number).is_ne());
         let said = if moved { format!("   # the nearest to {own}, the script's own") } else { String::new() };
         match value {
             Value::Number(number) => line(format!("{} = {number}{said}", to_toml_key(name))),
@@ -306,7 +308,7 @@ fn to_toml_key(name: &str) -> String {
 }
 
 /// The facts found, and the next steps.
-pub(super) fn summary(guess: &Guess, out: &Path) -> String {
+pub(super) fn summary(guess: &StudyGuess, out: &Path) -> String {
     let names: Vec<&str> = guess.described.parameters.iter().map(|searched| searched.name.as_str()).collect();
     let parameters = if names.is_empty() {
         "none found: give the script options, such as --lr, or fill in [param]".to_owned()

@@ -1,20 +1,20 @@
 //! The answer in plain words, and the table below it.
 
 use super::flags::ReplayArguments;
-use super::recommend::{Measured, Recommendation, recommended};
-use super::replayed::Replayed;
-use super::report::{FrontRow, Row, Totals};
+use super::recommend::{MeasuredResult, Recommendation, recommend_setting};
+use super::replayed::ReplayedFile;
+use super::report::{FrontRow, SettingRow, SettingTotals};
 use crate::output::{human_duration, metric_difference, table, with_deviation};
 use foretell::ErrorBudget;
 use foretell_search::{NamedSampler, RandomSampling};
 
 /// The saving, whether the best was kept, and the table of all settings.
-pub(super) fn text(file: &Replayed, arguments: &ReplayArguments) -> String {
+pub(super) fn text(file: &ReplayedFile, arguments: &ReplayArguments) -> String {
     format!("{}\n\n{}", summary(file, arguments), settings_table(file, arguments))
 }
 
 /// The saving, and whether the best was kept.
-pub(super) fn summary(file: &Replayed, arguments: &ReplayArguments) -> String {
+pub(super) fn summary(file: &ReplayedFile, arguments: &ReplayArguments) -> String {
     if arguments.scheduler() == foretell_search::SchedulerName::Full {
         full_summary(file, arguments)
     } else {
@@ -23,7 +23,7 @@ pub(super) fn summary(file: &Replayed, arguments: &ReplayArguments) -> String {
 }
 
 /// All settings, a row each.
-pub(super) fn settings_table(file: &Replayed, arguments: &ReplayArguments) -> String {
+pub(super) fn settings_table(file: &ReplayedFile, arguments: &ReplayArguments) -> String {
     match arguments.is_short() {
         true => short_table(&file.rows, best_value(file)),
         false => full_table(&file.rows, best_value(file)),
@@ -31,17 +31,17 @@ pub(super) fn settings_table(file: &Replayed, arguments: &ReplayArguments) -> St
 }
 
 /// The best value there is, by whose size the differences from it are written.
-fn best_value(file: &Replayed) -> f64 {
+fn best_value(file: &ReplayedFile) -> f64 {
     let history = file.table.history();
     let finals = (0..history.len()).filter_map(|i| history.final_score(i));
-    finals.max_by(f64::total_cmp).map_or(f64::NAN, |score| history.value(score))
+    finals.max_by(f64::total_cmp).map_or(f64::NAN, |score| history.to_value(score))
 }
 
-fn speedup_words(row: &Row) -> String {
+fn speedup_words(row: &SettingRow) -> String {
     format!("{:.1} times less training", row.totals.speedup_total)
 }
 
-fn kept(row: &Row) -> String {
+fn kept_words(row: &SettingRow) -> String {
     if let Some(front) = row.front {
         let (kept, volume) = (100.0 * front.kept, 100.0 * front.hypervolume_kept);
         return format!("{kept:.1} % of the front kept, {volume:.1} % of its hypervolume");
@@ -57,7 +57,7 @@ fn kept(row: &Row) -> String {
     format!("the best run kept in {orders} of {} orders{other}{regret}", row.orderings)
 }
 
-fn full_summary(file: &Replayed, arguments: &ReplayArguments) -> String {
+fn full_summary(file: &ReplayedFile, arguments: &ReplayArguments) -> String {
     let mut lines = vec![what_was_replayed(file)];
     let study = arguments.study_file().map(|path| format!(" {}", path.display()));
     // the first setting stops nothing, and the second is that of the study file
@@ -70,14 +70,14 @@ fn full_summary(file: &Replayed, arguments: &ReplayArguments) -> String {
             row.epochs_spent,
             row.epochs_full,
             speedup_words(row),
-            kept(row),
+            kept_words(row),
         ));
         lines.extend(saved_hours(file));
         lines.push(regret_text(row, &file.metric, best_value(file)));
     }
-    let other = |row: &Row| {
+    let other = |row: &SettingRow| {
         let caution = row.caution.filter(|_| !row.default)?;
-        Some(format!("with --caution {caution} {}, {}", speedup_words(row), kept(row)))
+        Some(format!("with --caution {caution} {}, {}", speedup_words(row), kept_words(row)))
     };
     let others: Vec<String> = file.rows.iter().filter_map(other).collect();
     if !others.is_empty() {
@@ -91,14 +91,14 @@ fn full_summary(file: &Replayed, arguments: &ReplayArguments) -> String {
     }
     // the recommendation compares how often the best run was kept, which a front does not have, and a study file has chosen already
     if file.table.objectives().is_empty() && study.is_none() {
-        lines.extend(recommended(file).map(|chosen| recommendation_text(file, &chosen)));
+        lines.extend(recommend_setting(file).map(|chosen| recommendation_text(file, &chosen)));
     }
     lines.retain(|line| !line.is_empty());
     lines.join("\n")
 }
 
 /// The time that this would have saved, by the times in the logs.
-fn saved_hours(file: &Replayed) -> Option<String> {
+fn saved_hours(file: &ReplayedFile) -> Option<String> {
     let outcome = &file.outcomes[file.usual()?];
     let grid = file.table.grid();
     let end = *grid.last()?;
@@ -130,7 +130,7 @@ fn saved_hours(file: &Replayed) -> Option<String> {
     })
 }
 
-fn what_was_replayed(file: &Replayed) -> String {
+fn what_was_replayed(file: &ReplayedFile) -> String {
     let table = &file.table;
     let unfinished = table.history().len() - table.len();
     let first = file.rows.first();
@@ -155,10 +155,10 @@ fn what_was_replayed(file: &Replayed) -> String {
 }
 
 /// The recommended setting: its saving and its losses beside those of the default, in orders that did not choose it.
-fn recommendation_text(file: &Replayed, chosen: &Recommendation) -> String {
+fn recommendation_text(file: &ReplayedFile, chosen: &Recommendation) -> String {
     let (row, there, usual) = (&file.rows[chosen.row], &chosen.elsewhere, &chosen.usual);
-    let measured = |measured: &Measured| {
-        let Measured { speedup, kept, orders, .. } = measured;
+    let measured = |measured: &MeasuredResult| {
+        let MeasuredResult { speedup, kept, orders, .. } = measured;
         format!("{speedup:.1} times less training, and the best run kept in {kept} of {orders} orders")
     };
     let is_better =
@@ -183,7 +183,7 @@ fn recommendation_text(file: &Replayed, chosen: &Recommendation) -> String {
 }
 
 /// The regret: first over the orders that lost the best run, then over all orders.
-fn regret_text(row: &Row, metric: &str, best: f64) -> String {
+fn regret_text(row: &SettingRow, metric: &str, best: f64) -> String {
     if let Some(front) = row.front {
         return format!(
             "The front contains {:.1} runs on average. As many epochs spent on random runs would have kept {:.1} % of it.",
@@ -202,7 +202,7 @@ fn regret_text(row: &Row, metric: &str, best: f64) -> String {
     )
 }
 
-fn scheduler_summary(file: &Replayed, arguments: &ReplayArguments) -> String {
+fn scheduler_summary(file: &ReplayedFile, arguments: &ReplayArguments) -> String {
     let mut lines = vec![format!(
         "{}: {} with eta = {} up to {} of {} points, on samples from {} recorded runs, repeated {} times.",
         file.curves,
@@ -220,7 +220,7 @@ fn scheduler_summary(file: &Replayed, arguments: &ReplayArguments) -> String {
         )
     });
     lines.extend(plan_of.and_then(Result::ok).map(|plan| plan.to_string()));
-    let waits = |row: &&Row| row.variant.has_rule() && row.burn_in >= row.runs as u64;
+    let waits = |row: &&SettingRow| row.variant.has_rule() && row.burn_in >= row.runs as u64;
     if let Some(row) = file.rows.iter().find(waits).filter(|_| arguments.warm_start == 0) {
         lines.push(format!(
             "The burn-in of {} is not below the {} configurations tried, so nothing could be stopped. Lower --burn-in.",
@@ -241,7 +241,7 @@ pub(super) fn deviations((regret, error): (f64, f64)) -> String {
 }
 
 /// Δ and its settings.
-pub(super) fn rule(row: &Row) -> String {
+pub(super) fn rule(row: &SettingRow) -> String {
     let mut parts = Vec::new();
     parts.extend(row.stop_probability.map(|p| format!("{p}{}", budget(row.error_budget))));
     parts.extend(row.agreeing_checks.filter(|&n| n > 1).map(|n| format!("{n} agree")));
@@ -260,7 +260,7 @@ fn budget(budget: Option<ErrorBudget>) -> &'static str {
 }
 
 /// The runs that f-Hyperband compares with, its κ, and the best of a run.
-fn hyperband_cells(row: &Row) -> [String; 3] {
+fn hyperband_cells(row: &SettingRow) -> [String; 3] {
     let reference = match row.reference {
         Some(foretell_search::Reference::Level) => "level",
         Some(foretell_search::Reference::Rung) => "rung",
@@ -279,7 +279,7 @@ fn front_cells(front: &FrontRow) -> [String; 4] {
 }
 
 /// A heading and its cell, given the best value.
-type TableColumn = (&'static str, fn(&Row, f64) -> String);
+type TableColumn = (&'static str, fn(&SettingRow, f64) -> String);
 
 /// The columns that every table has.
 const COMMON_COLUMNS: [TableColumn; 15] = [
@@ -300,7 +300,8 @@ const COMMON_COLUMNS: [TableColumn; 15] = [
     ("regret", |row, best| metric_difference(row.regret_mean, best, 5)),
     ("in sd", |row, _| format!("{:.3} ± {:.3}", row.regret_sd_mean, row.totals.regret_sd_stderr)),
     ("where lost", |row, _| {
-        let Totals { regret_sd_where_lost: mean, regret_sd_where_lost_stderr: error, .. } = &row.totals;
+        let SettingTotals { regret_sd_where_lost: mean, regret_sd_where_lost_stderr: error, .. } =
+            &row.totals;
         mean.zip(*error).map_or("–".to_owned(), deviations)
     }),
     ("stopped", |row, _| format!("{:.0} of {}", row.stopped_mean, row.runs)),
@@ -315,7 +316,7 @@ const SHORT_TABLE_COLUMNS: [&str; 8] =
     ["speed-up", "to target", "epochs", "best kept", "of best 3", "regret", "stopped", "wrongly"];
 
 /// What one row each is called in the short table: the caution of a search, or the policy.
-fn short_name(row: &Row) -> String {
+fn short_name(row: &SettingRow) -> String {
     match row.caution {
         Some(caution) if row.default => format!("--caution {caution} (default)"),
         Some(caution) => format!("--caution {caution}"),
@@ -324,14 +325,14 @@ fn short_name(row: &Row) -> String {
 }
 
 /// The columns by which a person chooses a setting.
-fn short_table(rows: &[Row], best: f64) -> String {
+fn short_table(rows: &[SettingRow], best: f64) -> String {
     let columns: Vec<&TableColumn> =
         COMMON_COLUMNS.iter().filter(|(name, _)| SHORT_TABLE_COLUMNS.contains(name)).collect();
     let mut headings = vec!["stopping"];
     headings.extend(columns.iter().map(|(name, _)| *name));
     let has_front = rows.iter().any(|row| row.front.is_some());
     headings.extend(if has_front { &FRONT_HEADINGS[..] } else { &[] });
-    let cells = |row: &Row| {
+    let cells = |row: &SettingRow| {
         let cells = columns.iter().map(|(_, cell)| cell(row, best));
         let front = row.front.iter().flat_map(front_cells);
         std::iter::once(short_name(row)).chain(cells).chain(front).collect()
@@ -344,7 +345,7 @@ fn short_table(rows: &[Row], best: f64) -> String {
 const FRONT_HEADINGS: [&str; 4] = ["front kept", "at random", "hypervolume", "at random"];
 
 /// A row of the table, with the columns that only some tables need.
-fn cells(row: &Row, best: f64, hyperband: bool, samplers: bool) -> Vec<String> {
+fn cells(row: &SettingRow, best: f64, hyperband: bool, samplers: bool) -> Vec<String> {
     let mut cells: Vec<String> = COMMON_COLUMNS.iter().map(|(_, cell)| cell(row, best)).collect();
     cells.extend(row.front.iter().flat_map(front_cells));
     if hyperband {
@@ -356,7 +357,7 @@ fn cells(row: &Row, best: f64, hyperband: bool, samplers: bool) -> Vec<String> {
     cells
 }
 
-fn full_table(rows: &[Row], best: f64) -> String {
+fn full_table(rows: &[SettingRow], best: f64) -> String {
     let hyperband = rows.iter().any(|row| row.best_of_run_mean.is_some());
     let samplers = rows.iter().any(|row| row.sampler != "random");
     let mut headings: Vec<&str> = COMMON_COLUMNS.iter().map(|(name, _)| *name).collect();

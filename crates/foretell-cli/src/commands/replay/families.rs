@@ -1,8 +1,8 @@
 //! Results of several sets of curves, by family: similar sets count as one.
 
 use super::answer::{deviations, percent, rule};
-use super::replayed::Replayed;
-use super::report::Row;
+use super::replayed::ReplayedFile;
+use super::report::SettingRow;
 use crate::output::table;
 use foretell::statistics::{mean, standard_error};
 use serde::Serialize;
@@ -14,12 +14,12 @@ pub(super) struct FamilyComparison {
     /// Each family with the names of its sets.
     pub(super) sets: BTreeMap<String, Vec<String>>,
     /// One row a setting, in the order of each set's rows.
-    pub(super) rows: Vec<Together>,
+    pub(super) rows: Vec<FamilyRow>,
 }
 
 /// One setting. A figure is the mean over families, that of a family the mean over its sets; errors are standard errors over families.
 #[derive(Serialize)]
-pub(super) struct Together {
+pub(super) struct FamilyRow {
     pub(super) policy: String,
     pub(super) caution: Option<&'static str>,
     pub(super) predictor: Option<String>,
@@ -47,7 +47,7 @@ fn family(set: &str) -> &str {
 
 impl FamilyComparison {
     /// `None` for a single set.
-    pub(super) fn compare(files: &[Replayed]) -> Option<Self> {
+    pub(super) fn compare(files: &[ReplayedFile]) -> Option<Self> {
         if files.len() < 2 {
             return None;
         }
@@ -58,11 +58,11 @@ impl FamilyComparison {
         // every set is replayed with the same settings, in the same order
         let settings = files.iter().map(|file| file.rows.len()).min().unwrap_or(0);
         let together = |i: usize| {
-            let mut rows: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+            let mut rows: BTreeMap<&str, Vec<&SettingRow>> = BTreeMap::new();
             for file in files {
                 rows.entry(family(&file.curves)).or_default().push(&file.rows[i]);
             }
-            Together::mean(&rows.into_values().collect::<Vec<_>>())
+            FamilyRow::mean(&rows.into_values().collect::<Vec<_>>())
         };
         Some(Self { sets, rows: (0..settings).map(together).collect() })
     }
@@ -84,22 +84,22 @@ impl FamilyComparison {
             self.sets.values().map(Vec::len).sum::<usize>(),
             self.sets.len(),
             names.join(", "),
-            table(&headings, &self.rows.iter().map(Together::cells).collect::<Vec<_>>())
+            table(&headings, &self.rows.iter().map(FamilyRow::cells).collect::<Vec<_>>())
         )
     }
 }
 
-impl Together {
+impl FamilyRow {
     /// One setting's rows, family by family.
-    fn mean(families: &[Vec<&Row>]) -> Self {
-        let each = |value: &dyn Fn(&Row) -> Option<f64>| -> Vec<f64> {
-            let of_family = |rows: &Vec<&Row>| {
+    fn mean(families: &[Vec<&SettingRow>]) -> Self {
+        let each = |value: &dyn Fn(&SettingRow) -> Option<f64>| -> Vec<f64> {
+            let of_family = |rows: &Vec<&SettingRow>| {
                 let values: Vec<f64> = rows.iter().filter_map(|row| value(row)).collect();
                 (!values.is_empty()).then(|| mean(&values))
             };
             families.iter().filter_map(of_family).collect()
         };
-        let both = |value: &dyn Fn(&Row) -> Option<f64>| {
+        let both = |value: &dyn Fn(&SettingRow) -> Option<f64>| {
             let values = each(value);
             (mean(&values), standard_error(&values))
         };

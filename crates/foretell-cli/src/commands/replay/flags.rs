@@ -4,8 +4,8 @@ use super::way::StoppingWay;
 use crate::catalogue::catalogue;
 use crate::curves::CurveFlags;
 use crate::failure::Failure;
-use crate::output::Format;
-use crate::plot::Size;
+use crate::output::OutputFormat;
+use crate::plot::FigureSize;
 use crate::request_flags::ComparedFlags;
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -13,7 +13,7 @@ use foretell::StopCriterion;
 use foretell_search::limits;
 use foretell_search::{
     AshaRule, Caution, ForecastRule, MedianRule, NamedRule, NamedSampler, NoStopping, OracleRule,
-    RandomSampling, Rank, SchedulerName, Setting, Table,
+    RandomSampling, Rank, ReplaySetting, RunTable, SchedulerName,
 };
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
@@ -135,11 +135,11 @@ pub(crate) struct ReplayArguments {
     #[arg(long, hide_short_help = true, default_value_t = 0)]
     pub(super) seed: u64,
     /// Samples per random search of a predictor (default: 1000 for ν-SVR).
-    #[arg(long, hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=limits::SAMPLES as i64))]
+    #[arg(long, hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=limits::MAX_SAMPLES as i64))]
     pub(super) draws: Option<u32>,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
-    pub(super) format: Format,
+    pub(super) format: OutputFormat,
     /// Write the orders to this file, for other tools. Each line is a JSON object {"curves","ordering","points","scores"}, where larger
     /// scores are better.
     #[arg(long, hide_short_help = true, value_name = "FILE")]
@@ -149,7 +149,7 @@ pub(crate) struct ReplayArguments {
     pub(super) plot: Option<PathBuf>,
     /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
     #[arg(long, hide_short_help = true, value_name = "SIZE")]
-    pub(super) plot_size: Option<Size>,
+    pub(super) plot_size: Option<FigureSize>,
     /// Write a page with the answer, the plots and the table to this file (.html). A folder of logs gets savings.html and savings.svg by
     /// default.
     #[arg(long, value_name = "FILE")]
@@ -166,7 +166,7 @@ fn samplers() -> PossibleValuesParser {
     let value = |(name, about): (&'static str, &'static str)| {
         PossibleValue::new(name).help(about.trim_end_matches('.'))
     };
-    PossibleValuesParser::new(catalogue().samplers().map(value))
+    PossibleValuesParser::new(catalogue().list_samplers().map(value))
 }
 
 /// A study's size: two runs at least.
@@ -187,7 +187,7 @@ impl ReplayArguments {
     pub(super) fn draws_by_default(&self) -> bool {
         let folder = matches!(self.files(), [path] if path.is_dir());
         let unsaid = self.plot.is_none() && self.report.is_none() && self.write_orders.is_none();
-        folder && unsaid && self.format == Format::Table && self.scheduler() == SchedulerName::Full
+        folder && unsaid && self.format == OutputFormat::Table && self.scheduler() == SchedulerName::Full
     }
 
     /// The study file, if the first word is one.
@@ -236,7 +236,7 @@ impl ReplayArguments {
                 &"there is no file for the figure. Add --plot FILE, or choose best-so-far with --format json",
             ));
         }
-        for stop_probability in self.compared("stop_probability") {
+        for stop_probability in self.values_to_compare("stop_probability") {
             let criterion = StopCriterion { stop_probability, ..StopCriterion::default() };
             criterion.validate().map_err(|error| flag("--stop-probability", &error))?;
         }
@@ -253,8 +253,8 @@ impl ReplayArguments {
         let at_most = [
             ("--orderings", self.orderings as u64, limits::MAX_ORDERINGS),
             ("--earlier-searches", self.earlier_searches as u64, limits::MAX_ORDERINGS),
-            ("--warm-start", self.warm_start as u64, limits::COUNT),
-            ("--workers", self.workers as u64, limits::WORKERS),
+            ("--warm-start", self.warm_start as u64, limits::MAX_COUNT),
+            ("--workers", self.workers as u64, limits::MAX_WORKERS),
         ];
         if let Some((name, value, most)) = at_most.iter().find(|(_, value, most)| value > most) {
             return Err(flag(name, &format!("{value} is too large. The maximum is {most}")));
@@ -264,7 +264,7 @@ impl ReplayArguments {
 
     /// Whether the best so far goes into the JSON rows.
     pub(super) fn writes_best_so_far(&self) -> bool {
-        self.figure == Some(FigureKind::BestSoFar) && matches!(self.format, Format::Json)
+        self.figure == Some(FigureKind::BestSoFar) && matches!(self.format, OutputFormat::Json)
     }
 
     /// The ways of stopping to compare.
@@ -296,7 +296,7 @@ impl ReplayArguments {
         };
         let fields = self.asked.fields();
         let named = |name| {
-            StoppingWay::named(name, &fields)
+            StoppingWay::from_name(name, &fields)
                 .map_err(|error| Failure::input(format!("--policy: {}", error.reason)))
         };
         names.into_iter().map(named).collect()
@@ -326,7 +326,7 @@ impl ReplayArguments {
     }
 
     /// The samplers whose orders are replayed: those that are named, or the one of a search of these runs.
-    pub(super) fn samplers(&self, table: &Table) -> Vec<String> {
+    pub(super) fn samplers(&self, table: &RunTable) -> Vec<String> {
         if !self.sampler.is_empty() {
             return self.sampler.clone();
         }
@@ -340,7 +340,7 @@ impl ReplayArguments {
     }
 
     /// The runs of each order; `None` if all.
-    pub(super) fn study_size(&self, table: &Table) -> Option<usize> {
+    pub(super) fn study_size(&self, table: &RunTable) -> Option<usize> {
         let learns = || self.samplers(table).iter().any(|name| name != RandomSampling::NAME);
         self.study_size.or_else(|| learns().then(|| SAMPLED_STUDY_SIZE.min(table.len())))
     }
@@ -351,13 +351,13 @@ impl ReplayArguments {
     }
 
     /// The values to compare of the field `name`.
-    pub(super) fn compared<T: DeserializeOwned>(&self, name: &str) -> Vec<T> {
+    pub(super) fn values_to_compare<T: DeserializeOwned>(&self, name: &str) -> Vec<T> {
         self.asked.values(name, self.scheduler() != SchedulerName::Full)
     }
 
     /// The value of a field that is not compared: the last one given.
     pub(super) fn chosen<T: DeserializeOwned>(&self, name: &str) -> T {
-        self.compared(name).pop().expect("a field of a replay has a default")
+        self.values_to_compare(name).pop().expect("a field of a replay has a default")
     }
 
     /// The values to compare of the field `name` of a rule that stops by forecasts; where its settings are not `compared`, because others
@@ -367,12 +367,12 @@ impl ReplayArguments {
     }
 
     /// The replay of the runs of `table` by the flags that are no fields of a study.
-    pub(super) fn own(&self, table: &Table) -> Setting {
+    pub(super) fn own(&self, table: &RunTable) -> ReplaySetting {
         let mut study = table.study();
         study.seed = self.seed;
         study.max_resource = self.max_resource.unwrap_or(study.max_resource);
         study.trials = self.study_size(table).map_or(study.trials, |size| size as u64);
-        Setting {
+        ReplaySetting {
             first_check: self.first_check,
             check_every: self.check_every,
             retrain: self.retrain,
@@ -380,7 +380,7 @@ impl ReplayArguments {
             earlier_searches: self.earlier_searches,
             workers: self.workers,
             orderings: self.orderings,
-            ..Setting::new(study, None)
+            ..ReplaySetting::new(study, None)
         }
     }
 
@@ -401,7 +401,7 @@ impl ReplayArguments {
     }
 
     /// Policy i-epoch: how many of `runs` runs continue.
-    pub(super) fn kept(&self, runs: u64) -> u64 {
+    pub(super) fn continued_runs(&self, runs: u64) -> u64 {
         self.keep.unwrap_or(10.min(runs))
     }
 
@@ -436,21 +436,24 @@ mod tests {
             let arguments = ReplayArguments::from_arg_matches(&matches).expect("valid flags");
             let rungs = scheduler == "asha";
             let expected = if rungs { vec![0.9] } else { vec![0.9, 0.95, 0.99] };
-            assert_eq!(arguments.compared::<f64>("stop_probability"), expected);
+            assert_eq!(arguments.values_to_compare::<f64>("stop_probability"), expected);
             let checks = |compared| arguments.rule_values::<u64>("agreeing_checks", compared);
             assert_eq!(checks(true), if rungs { vec![1] } else { vec![1, 2] });
             assert_eq!(checks(false), [1]);
             let budgets = arguments.rule_values::<ErrorBudget>("error_budget", true);
             assert_eq!(budgets.len(), if rungs { 1 } else { 2 });
-            assert_eq!(arguments.compared::<String>("predictor"), [DEFAULT_PREDICTOR]);
-            assert_eq!(arguments.compared::<f64>("offset"), [0.0]);
+            assert_eq!(arguments.values_to_compare::<String>("predictor"), [DEFAULT_PREDICTOR]);
+            assert_eq!(arguments.values_to_compare::<f64>("offset"), [0.0]);
             assert_eq!((arguments.chosen::<usize>("nth_best"), arguments.chosen::<f64>("exempt")), (1, 0.0));
             assert_eq!(
                 (arguments.chosen("patience"), arguments.chosen("eta")),
                 (DEFAULT_PATIENCE, DEFAULT_ETA)
             );
             assert_eq!(arguments.chosen::<Rank>("rank"), Rank::default());
-            let pairs = (arguments.compared::<f64>("kappa"), arguments.compared::<Reference>("reference"));
+            let pairs = (
+                arguments.values_to_compare::<f64>("kappa"),
+                arguments.values_to_compare::<Reference>("reference"),
+            );
             assert_eq!((pairs.0.len(), pairs.1.len()), (1, 1));
         }
     }

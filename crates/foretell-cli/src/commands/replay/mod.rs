@@ -18,28 +18,29 @@ pub(crate) use flags::ReplayArguments;
 use crate::catalogue::catalogue;
 use crate::commands::search::study_request;
 use crate::curves::{last_step, predictor_of_recorded};
-use crate::failure::{Failure, Outcome};
-use crate::output::{self, Format, note, print, print_json};
+use crate::failure::{CommandResult, Failure};
+use crate::output::{self, OutputFormat, note, print, print_json};
 use crate::plot;
-use crate::progress::Steps;
+use crate::progress::ProgressSteps;
 use crate::scheduling::measure_name;
 use document::ReplayDocument;
 use families::FamilyComparison;
 use flags::{FigureKind, MIN_LEARNED_RUNS};
-use foretell::{Predictor, PredictorOptions, Purpose};
-use foretell_logs::{NoteTopic, Recorded};
+use foretell::{Predictor, PredictorOptions, PredictorPurpose};
+use foretell_logs::{NoteTopic, RecordedSet};
 use foretell_search::{
-    Caution, Lessons, PredictorTeacher, ReplayError, Setting, StudyRequest, Table, replay_watched,
+    Caution, PredictorChoice, PredictorTeacher, ReplayError, ReplaySetting, RunTable, StudyRequest,
+    replay_with_callback,
 };
-use replayed::Replayed;
-use settings::Variant;
+use replayed::ReplayedFile;
+use settings::ReplayVariant;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Runs the command.
-pub(crate) fn run(arguments: &ReplayArguments) -> Outcome {
-    plot::Size::apply(arguments.plot_size);
+pub(crate) fn run(arguments: &ReplayArguments) -> CommandResult {
+    plot::FigureSize::apply(arguments.plot_size);
     if let Some(path) = &arguments.plot {
         // refused now, because a long replay would otherwise end without its picture
         plot::check_place(path, None).map_err(Failure::input)?;
@@ -50,10 +51,10 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Outcome {
     if arguments.report.is_some() && arguments.files().len() > 1 {
         return Err(Failure::input("--report describes one set of curves. Pass a single file or folder"));
     }
-    let replayed = replayed(arguments)?;
+    let replayed = replay_files(arguments)?;
     match arguments.format {
-        Format::Json => print_json(&document(arguments, &replayed))?,
-        Format::Table => {
+        OutputFormat::Json => print_json(&document(arguments, &replayed))?,
+        OutputFormat::Table => {
             let texts = replayed.iter().map(|file| answer::text(file, arguments));
             let together = FamilyComparison::compare(&replayed).map(|families| families.text());
             print(&texts.chain(together).collect::<Vec<_>>().join("\n\n"))?;
@@ -66,7 +67,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Outcome {
     if let Some(path) = &arguments.plot {
         plot::save(path, &pictures::draw(arguments.figure(), first, arguments)).map_err(Failure::midway)?;
     }
-    plot::Size::apply(None); // a page is no paper
+    plot::FigureSize::apply(None); // a page is no paper
     if let Some(path) = &arguments.report {
         write_report(path, first, arguments)?;
     }
@@ -81,17 +82,17 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Outcome {
     Ok(())
 }
 
-fn write_report(path: &Path, file: &Replayed, arguments: &ReplayArguments) -> Outcome {
+fn write_report(path: &Path, file: &ReplayedFile, arguments: &ReplayArguments) -> CommandResult {
     let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
     foretell_run::write_output(path, page::page_html(file, arguments)).map_err(failed)
 }
 
 /// The JSON document that the command prints.
 pub(crate) fn json(arguments: &ReplayArguments) -> Result<String, Failure> {
-    output::json(&document(arguments, &replayed(arguments)?))
+    output::json(&document(arguments, &replay_files(arguments)?))
 }
 
-fn document<'a>(arguments: &ReplayArguments, replayed: &'a [Replayed]) -> ReplayDocument<'a> {
+fn document<'a>(arguments: &ReplayArguments, replayed: &'a [ReplayedFile]) -> ReplayDocument<'a> {
     ReplayDocument {
         schema: "foretell.replay/1",
         seed: arguments.seed,
@@ -102,12 +103,12 @@ fn document<'a>(arguments: &ReplayArguments, replayed: &'a [Replayed]) -> Replay
 }
 
 /// All files, replayed.
-fn replayed(arguments: &ReplayArguments) -> Result<Vec<Replayed>, Failure> {
+fn replay_files(arguments: &ReplayArguments) -> Result<Vec<ReplayedFile>, Failure> {
     arguments.check()?;
     let study = arguments.study_file().map(study_request).transpose()?;
     let study = study.map(|study| study.with_overrides(&arguments.asked.request()));
     let orders = (arguments.orderings * arguments.files().len()) as u64;
-    let steps = Steps::new("replaying {bar:30} {pos} of {len} orders", orders);
+    let steps = ProgressSteps::new("replaying {bar:30} {pos} of {len} orders", orders);
     arguments.files().iter().map(|path| replay_file(arguments, study.as_ref(), path, &steps)).collect()
 }
 
@@ -115,22 +116,22 @@ fn replayed(arguments: &ReplayArguments) -> Result<Vec<Replayed>, Failure> {
 type PredictorMap = BTreeMap<(bool, String), Arc<dyn Predictor>>;
 
 /// The predictors of `variants`, each made once.
-fn predictors(arguments: &ReplayArguments, variants: &[Variant]) -> Result<PredictorMap, Failure> {
+fn predictors(arguments: &ReplayArguments, variants: &[ReplayVariant]) -> Result<PredictorMap, Failure> {
     let options = PredictorOptions {
         seed: arguments.seed,
         draws: arguments.draws.map(|draws| draws as usize),
         ..PredictorOptions::default()
     };
     let mut made: PredictorMap = BTreeMap::new();
-    for (alone, name) in variants.iter().filter_map(Variant::forecasts_by) {
+    for (alone, name) in variants.iter().filter_map(ReplayVariant::forecasts_by) {
         if made.contains_key(&(alone, name.clone())) {
             continue;
         }
         let predictor = match alone {
             false => predictor_of_recorded(&name, &options).map_err(Failure::input)?,
             true => {
-                let options = PredictorOptions { purpose: Purpose::Termination, ..options };
-                catalogue().predictors().predictor(&name, &options).map_err(Failure::input)?.into()
+                let options = PredictorOptions { purpose: PredictorPurpose::Termination, ..options };
+                catalogue().predictors().make_predictor(&name, &options).map_err(Failure::input)?.into()
             }
         };
         made.insert((alone, name), predictor);
@@ -139,9 +140,9 @@ fn predictors(arguments: &ReplayArguments, variants: &[Variant]) -> Result<Predi
 }
 
 /// The advice if fewer runs reach `target` than a replay needs: a step that enough of them reach, if there is one.
-fn advise_earlier_target(recorded: &Recorded, target: f64) -> String {
+fn advise_earlier_target(recorded: &RecordedSet, target: f64) -> String {
     let mut ends: Vec<f64> =
-        recorded.runs.iter().filter_map(|run| run.curve.last()).map(|(step, _)| step).collect();
+        recorded.runs.iter().filter_map(|run| run.curve.last_point()).map(|(step, _)| step).collect();
     ends.sort_by(|a, b| b.total_cmp(a));
     let reach = |target: f64| ends.iter().filter(|&&end| end >= target).count();
     let needed = MIN_LEARNED_RUNS + 1;
@@ -160,9 +161,9 @@ fn advise_earlier_target(recorded: &Recorded, target: f64) -> String {
 fn teacher(arguments: &ReplayArguments, caution: Caution) -> PredictorTeacher {
     let options = PredictorOptions { seed: arguments.seed, ..PredictorOptions::default() };
     Arc::new(move |runs, spec, read| {
-        let lessons = Lessons::new(runs, spec, read, Some(caution))?;
+        let lessons = PredictorChoice::new(runs, spec, read, Some(caution))?;
         let predictor = predictor_of_recorded(&lessons.predictor, &options).ok()?;
-        Some((predictor, lessons.taught(spec.clone()).criterion.stop_probability))
+        Some((predictor, lessons.apply_to(spec.clone()).criterion.stop_probability))
     })
 }
 
@@ -170,8 +171,8 @@ fn teacher(arguments: &ReplayArguments, caution: Caution) -> PredictorTeacher {
 fn read_earlier_table(
     arguments: &ReplayArguments,
     path: &Path,
-    replayed: &Recorded,
-) -> Result<Arc<Table>, Failure> {
+    replayed: &RecordedSet,
+) -> Result<Arc<RunTable>, Failure> {
     let mut reading = arguments.reading.clone();
     reading.metric = arguments.earlier_metric.clone().or(reading.metric);
     let recorded = reading.read(path)?;
@@ -183,7 +184,7 @@ fn read_earlier_table(
         )));
     }
     let options = reading.history_options(&recorded);
-    let table = Table::new(&recorded.runs, &options, arguments.finer as usize);
+    let table = RunTable::new(&recorded.runs, &options, arguments.finer as usize);
     table.map(Arc::new).map_err(|error| Failure::input(format!("{}: {error}", path.display())))
 }
 
@@ -191,15 +192,15 @@ fn replay_file(
     arguments: &ReplayArguments,
     study: Option<&StudyRequest>,
     path: &Path,
-    steps: &Steps,
-) -> Result<Replayed, Failure> {
+    steps: &ProgressSteps,
+) -> Result<ReplayedFile, Failure> {
     let recorded = arguments.reading.read(path)?;
     let in_file = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", path.display()));
     let history = arguments.reading.history(&recorded, path)?;
     let target = last_step(&history);
     let options = arguments.reading.history_options(&recorded);
     let table =
-        Table::new(&recorded.runs, &options, arguments.finer as usize).map_err(|error| match error {
+        RunTable::new(&recorded.runs, &options, arguments.finer as usize).map_err(|error| match error {
             ReplayError::OnePoint => {
                 in_file(&format!("{error} (up to step {target}). Choose a later --target"))
             }
@@ -222,13 +223,15 @@ fn replay_file(
     for variant in &mut variants {
         let predictor = variant.forecasts_by().and_then(|name| predictors.get(&name).cloned());
         let teacher = variant.teaching_caution().map(|caution| teacher(arguments, caution));
-        variant.setting = Setting { predictor, teacher, earlier: earlier.clone(), ..variant.setting.clone() };
+        variant.setting =
+            ReplaySetting { predictor, teacher, earlier: earlier.clone(), ..variant.setting.clone() };
     }
-    let settings: Vec<Setting> = variants.iter().map(|variant| variant.setting.clone()).collect();
-    let outcomes = replay_watched(&table, &settings, &|| steps.step()).map_err(|error| match error {
-        ReplayError::Fit(_) if is_small => in_file(&advise_earlier_target(&recorded, target)),
-        _ => in_file(&error),
-    })?;
+    let settings: Vec<ReplaySetting> = variants.iter().map(|variant| variant.setting.clone()).collect();
+    let outcomes =
+        replay_with_callback(&table, &settings, &|| steps.step()).map_err(|error| match error {
+            ReplayError::Fit(_) if is_small => in_file(&advise_earlier_target(&recorded, target)),
+            _ => in_file(&error),
+        })?;
     let mut rows = report::rows(&recorded.name, &table, variants, &outcomes, arguments);
     if arguments.writes_best_so_far() {
         report::add_best_so_far(&mut rows, &table, &outcomes, arguments.finer);
@@ -238,5 +241,5 @@ fn replay_file(
     let (curves, seconds) = (recorded.name, recorded.seconds);
     let of_tool = recorded.notes.iter().any(|note| note.topic == NoteTopic::Found);
     let notes = recorded.notes.iter().map(ToString::to_string).collect();
-    Ok(Replayed { curves, metric, of_tool, seconds, notes, names, table, outcomes, rows })
+    Ok(ReplayedFile { curves, metric, of_tool, seconds, notes, names, table, outcomes, rows })
 }

@@ -1,9 +1,9 @@
 //! The orders of a replay with their curves, for other tools to stop the same runs.
 
-use super::replayed::Replayed;
+use super::replayed::ReplayedFile;
 use crate::failure::Failure;
-use foretell_run::Draft;
-use foretell_search::Table;
+use foretell_run::DraftFile;
+use foretell_search::RunTable;
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
@@ -20,17 +20,17 @@ struct RecordedOrder<'a> {
 }
 
 /// The recorded values of `run`, larger being better; steps after a divergence take `lowest`.
-fn recorded_scores(table: &Table, run: usize, lowest: f64) -> Vec<f64> {
+fn recorded_scores(table: &RunTable, run: usize, lowest: f64) -> Vec<f64> {
     let direction = table.history().direction();
-    let scores = (1..=table.points() as u64).map(|points| direction.score(table.value(run, points)));
+    let scores = (1..=table.points() as u64).map(|points| direction.to_score(table.value(run, points)));
     scores.map(|score| if score.is_finite() { score } else { lowest }).collect()
 }
 
 /// Writes every order of the `replayed` files to `path`, a JSON line each.
-pub(super) fn write(path: &Path, replayed: &[Replayed]) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, replayed: &[ReplayedFile]) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::midway(format!("{}: {error}", path.display()));
-    let mut file = Draft::of_output(path).map_err(|error| failed(&error))?;
-    for Replayed { curves, table, outcomes, .. } in replayed {
+    let mut file = DraftFile::for_output(path).map_err(|error| failed(&error))?;
+    for ReplayedFile { curves, table, outcomes, .. } in replayed {
         let all = (0..table.len()).flat_map(|run| recorded_scores(table, run, f64::INFINITY));
         let lowest = all.fold(f64::INFINITY, f64::min);
         // every setting has the same orders

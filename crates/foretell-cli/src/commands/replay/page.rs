@@ -3,14 +3,14 @@
 use super::answer;
 use super::flags::{FigureKind, ReplayArguments};
 use super::pictures;
-use super::replayed::Replayed;
+use super::replayed::ReplayedFile;
 use crate::plot;
 
 const PAGE_STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
 h1{font-size:1.4rem}svg{max-width:100%;height:auto}pre{overflow-x:auto;font-size:.8rem}.note{color:#666;font-size:.85rem}";
 
 /// The page.
-pub(super) fn page_html(file: &Replayed, arguments: &ReplayArguments) -> String {
+pub(super) fn page_html(file: &ReplayedFile, arguments: &ReplayArguments) -> String {
     let answer = answer::summary(file, arguments);
     let paragraphs: Vec<String> = answer.lines().map(|line| format!("<p>{}</p>", with_code(line))).collect();
     let pictures: Vec<String> = [FigureKind::Fates, FigureKind::Speedup]

@@ -1,16 +1,16 @@
 //! The pictures of a replay.
 
 use super::flags::{FigureKind, ReplayArguments};
-use super::recommend::recommended;
-use super::replayed::Replayed;
-use super::report::Row;
-use super::settings::Variant;
+use super::recommend::recommend_setting;
+use super::replayed::ReplayedFile;
+use super::report::SettingRow;
+use super::settings::ReplayVariant;
 use crate::plot;
 use foretell::ErrorBudget;
-use foretell_search::{ForecastRule, NamedRule, Reference, TrialTrace, moments};
+use foretell_search::{ForecastRule, NamedRule, Reference, TrialTrace, best_so_far_moments};
 
 /// Draws the picture asked for.
-pub(super) fn draw(kind: FigureKind, file: &Replayed, arguments: &ReplayArguments) -> plot::Figure {
+pub(super) fn draw(kind: FigureKind, file: &ReplayedFile, arguments: &ReplayArguments) -> plot::Figure {
     match kind {
         FigureKind::Speedup => speedup(file).draw(),
         FigureKind::BestSoFar => best_so_far(file, arguments).draw(),
@@ -19,12 +19,12 @@ pub(super) fn draw(kind: FigureKind, file: &Replayed, arguments: &ReplayArgument
     }
 }
 
-fn orderings(file: &Replayed) -> usize {
+fn orderings(file: &ReplayedFile) -> usize {
     file.outcomes.first().map_or(0, |outcome| outcome.orderings.len())
 }
 
 /// The variant's policy or predictor, with the settings that distinguish it from others of its policy, without Δ.
-fn name(file: &Replayed, variant: &Variant) -> String {
+fn name(file: &ReplayedFile, variant: &ReplayVariant) -> String {
     let mut name = match variant.predictor() {
         Some(predictor) if variant.way == ForecastRule::NAME => predictor.to_owned(),
         _ => variant.way.clone(),
@@ -41,7 +41,7 @@ fn name(file: &Replayed, variant: &Variant) -> String {
 }
 
 /// The settings that may distinguish variants of one policy.
-fn particulars(variant: &Variant) -> [String; 7] {
+fn particulars(variant: &ReplayVariant) -> [String; 7] {
     let budget = match variant.criterion().map(|criterion| criterion.error_budget) {
         Some(ErrorBudget::PerRun) => "Δ a run",
         Some(ErrorBudget::PerRunEvenly) => "Δ a run, evenly",
@@ -59,7 +59,7 @@ fn particulars(variant: &Variant) -> [String; 7] {
     ]
 }
 
-fn reference(variant: &Variant) -> String {
+fn reference(variant: &ReplayVariant) -> String {
     variant.reference().map_or(String::new(), |(reference, kappa)| {
         let reference = if reference == Reference::Level { "level" } else { "rung" };
         format!("{reference} κ {}", kappa.kappa)
@@ -67,18 +67,18 @@ fn reference(variant: &Variant) -> String {
 }
 
 /// Speed-up against Δ; policies without a Δ are level lines through all that were tried.
-fn speedup(file: &Replayed) -> plot::Speedup {
+fn speedup(file: &ReplayedFile) -> plot::SpeedupFigure {
     let criteria = file.rows.iter().filter_map(|row| row.variant.criterion());
     let mut tried: Vec<f64> = criteria.map(|criterion| criterion.stop_probability).collect();
     tried.sort_by(f64::total_cmp);
     tried.dedup();
     let mut series: Vec<plot::SpeedupSeries> = Vec::new();
-    for (Row { variant, .. }, outcome) in file.rows.iter().zip(&file.outcomes) {
+    for (SettingRow { variant, .. }, outcome) in file.rows.iter().zip(&file.outcomes) {
         // none saves nothing, and i-epoch saves so much, at any loss, that it would flatten the rest
         if !variant.has_rule() {
             continue;
         }
-        let (saved, stderr) = outcome.saved();
+        let (saved, stderr) = outcome.saving_factor();
         let point = |stop_probability| plot::SpeedupPoint {
             stop_probability,
             speedup: saved,
@@ -95,21 +95,21 @@ fn speedup(file: &Replayed) -> plot::Speedup {
             None => series.push(plot::SpeedupSeries { name, points }),
         }
     }
-    plot::Speedup {
+    plot::SpeedupFigure {
         title: format!("savings of early stopping: {}", file.curves),
         subtitle: format!("all epochs ± standard error over {} random orders of the runs", orderings(file)),
         series,
     }
 }
 
-fn best_so_far(file: &Replayed, arguments: &ReplayArguments) -> plot::BestSoFar {
+fn best_so_far(file: &ReplayedFile, arguments: &ReplayArguments) -> plot::BestSoFarFigure {
     let finer = f64::from(arguments.finer);
-    let moments = moments(&file.outcomes);
+    let moments = best_so_far_moments(&file.outcomes);
     let series = (0..file.rows.len()).map(|i| plot::BestSoFarSeries {
         name: name_with_delta(file, i),
         points: file.outcomes[i].best_so_far(&file.table, &moments, finer),
     });
-    plot::BestSoFar {
+    plot::BestSoFarFigure {
         title: format!("the best so far against training spent: {}", file.curves),
         subtitle: format!("median and 10–90 % band over {} random orders", orderings(file)),
         metric: file.metric.clone(),
@@ -120,7 +120,7 @@ fn best_so_far(file: &Replayed, arguments: &ReplayArguments) -> plot::BestSoFar 
 }
 
 /// The variant's name with its Δ.
-fn name_with_delta(file: &Replayed, i: usize) -> String {
+fn name_with_delta(file: &ReplayedFile, i: usize) -> String {
     let variant = &file.rows[i].variant;
     let delta =
         variant.criterion().map_or(String::new(), |criterion| format!(", Δ {}", criterion.stop_probability));
@@ -128,13 +128,13 @@ fn name_with_delta(file: &Replayed, i: usize) -> String {
 }
 
 /// The fate of each run in the first ordering of the setting that one would look at first.
-fn fates(file: &Replayed) -> plot::Fates {
-    let shown = shown(file).unwrap_or(0);
+fn fates(file: &ReplayedFile) -> plot::FatesFigure {
+    let shown = row_to_show(file).unwrap_or(0);
     let first = file.outcomes[shown].orderings.first();
     let trials: &[TrialTrace] = first.map_or(&[], |o| o.trace.trials.as_slice());
     let wrong = first.map_or(&[][..], |o| o.stopped_wrongly.as_slice());
     let run = |trial: &TrialTrace| recorded_run(file, trial, wrong.contains(&trial.run));
-    plot::Fates {
+    plot::FatesFigure {
         title: format!("your runs under early stopping: {}", file.curves),
         subtitle: format!("{}, one random order", name_with_delta(file, shown)),
         metric: file.metric.clone(),
@@ -144,9 +144,9 @@ fn fates(file: &Replayed) -> plot::Fates {
     }
 }
 
-fn recorded_run(file: &Replayed, trial: &TrialTrace, wrong: bool) -> plot::RecordedRun {
+fn recorded_run(file: &ReplayedFile, trial: &TrialTrace, wrong: bool) -> plot::RecordedRun {
     let table = &file.table;
-    let value = |score: f64| table.history().value(score);
+    let value = |score: f64| table.history().to_value(score);
     let points = table.grid().iter().zip(table.scores(trial.run)).map(|(&step, &score)| (step, value(score)));
     let fate = match (trial.stopped_at.filter(|_| !trial.finished), wrong) {
         (None, _) => plot::RecordedFate::Kept,
@@ -162,7 +162,7 @@ fn recorded_run(file: &Replayed, trial: &TrialTrace, wrong: bool) -> plot::Recor
 }
 
 /// Speed-up of all Hyperband runs so far against plain Hyperband, which spends the same on each.
-fn iterations(file: &Replayed) -> plot::Hyperband {
+fn iterations(file: &ReplayedFile) -> plot::HyperbandFigure {
     let mut series = Vec::new();
     for (i, (row, outcome)) in file.rows.iter().zip(&file.outcomes).enumerate() {
         let points = outcome.speedup_by_iteration();
@@ -170,7 +170,7 @@ fn iterations(file: &Replayed) -> plot::Hyperband {
             series.push(plot::HyperbandSeries { name: name_with_delta(file, i), points });
         }
     }
-    plot::Hyperband {
+    plot::HyperbandFigure {
         title: format!("Hyperband with early stopping: {}", file.curves),
         subtitle: format!(
             "training of plain Hyperband over training spent so far, {} draws",
@@ -181,7 +181,7 @@ fn iterations(file: &Replayed) -> plot::Hyperband {
 }
 
 /// The setting that a person would look at first: the recommended one, else the first that stops.
-fn shown(file: &Replayed) -> Option<usize> {
-    let recommended = || recommended(file).map(|chosen| chosen.row);
+fn row_to_show(file: &ReplayedFile) -> Option<usize> {
+    let recommended = || recommend_setting(file).map(|chosen| chosen.row);
     file.usual().or_else(recommended).or_else(|| file.rows.iter().position(|row| row.variant.stops()))
 }

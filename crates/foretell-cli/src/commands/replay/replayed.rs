@@ -1,11 +1,11 @@
 //! Results of the replay of one file.
 
-use super::report::Row;
-use foretell_search::Table;
+use super::report::SettingRow;
+use foretell_search::RunTable;
 use std::sync::Arc;
 
 /// One file's replay.
-pub(super) struct Replayed {
+pub(super) struct ReplayedFile {
     pub(super) curves: String,
     pub(super) metric: String,
     /// Whether these are the logs of a tool.
@@ -16,12 +16,12 @@ pub(super) struct Replayed {
     pub(super) notes: Vec<String>,
     /// The ids of all runs read.
     pub(super) names: Vec<String>,
-    pub(super) table: Arc<Table>,
-    pub(super) outcomes: Vec<foretell_search::Outcome>,
-    pub(super) rows: Vec<Row>,
+    pub(super) table: Arc<RunTable>,
+    pub(super) outcomes: Vec<foretell_search::ReplayOutcome>,
+    pub(super) rows: Vec<SettingRow>,
 }
 
-impl Replayed {
+impl ReplayedFile {
     /// The row of the settings that `foretell search` would use for a study of this size, if it was replayed.
     pub(super) fn usual(&self) -> Option<usize> {
         self.rows.iter().position(|row| row.variant.is_default())

@@ -1,11 +1,12 @@
 //! The rows of a replay, as scripts and people read them.
 
 use super::flags::ReplayArguments;
-use super::settings::Variant;
+use super::settings::ReplayVariant;
 use foretell::statistics::{mean, standard_error};
 use foretell::{ErrorBudget, RunScore, StopCriterion};
 use foretell_search::{
-    BestSoFarPoint, Caution, FrontKept, KappaOf, Outcome, Policy, Rank, Reference, StudySpec, Table, moments,
+    BestSoFarPoint, Caution, FrontKept, KappaOf, Rank, Reference, ReplayOutcome, RunTable, StopPolicy,
+    StudySpec, best_so_far_moments,
 };
 use serde::Serialize;
 
@@ -21,10 +22,10 @@ pub(super) struct BestValue {
 
 /// One setting on one set of curves; means are over orderings.
 #[derive(Serialize)]
-pub(super) struct Row {
+pub(super) struct SettingRow {
     /// The setting.
     #[serde(skip)]
-    pub(super) variant: Variant,
+    pub(super) variant: ReplayVariant,
     pub(super) curves: String,
     pub(super) policy: String,
     pub(super) predictor: Option<String>,
@@ -95,12 +96,12 @@ pub(super) struct Row {
     /// Exempt runs that would have been stopped, and how many of them turned out to be the best.
     pub(super) audit: Option<(usize, usize)>,
     #[serde(flatten)]
-    pub(super) totals: Totals,
+    pub(super) totals: SettingTotals,
 }
 
 /// Real savings and losses over all orderings.
 #[derive(Serialize)]
-pub(super) struct Totals {
+pub(super) struct SettingTotals {
     /// The real saving: epochs without stopping over epochs spent, both of all orderings; its standard error.
     pub(super) speedup_total: f64,
     pub(super) speedup_total_stderr: f64,
@@ -118,9 +119,9 @@ pub(super) struct Totals {
     pub(super) regret_sd_where_lost_stderr: Option<f64>,
 }
 
-impl Totals {
-    fn new(outcome: &Outcome) -> Self {
-        let (speedup_total, speedup_total_stderr) = outcome.saved();
+impl SettingTotals {
+    fn new(outcome: &ReplayOutcome) -> Self {
+        let (speedup_total, speedup_total_stderr) = outcome.saving_factor();
         let (best_three_kept, best_three_kept_stderr) = outcome.kept_among(3);
         let where_lost = outcome.where_lost(|ordering| outcome.in_sd(ordering));
         let regrets: Vec<f64> = outcome.orderings.iter().map(|ordering| outcome.in_sd(ordering)).collect();
@@ -168,13 +169,13 @@ impl FrontRow {
 /// One row a variant.
 pub(super) fn rows(
     curves: &str,
-    table: &Table,
-    variants: Vec<Variant>,
-    outcomes: &[Outcome],
+    table: &RunTable,
+    variants: Vec<ReplayVariant>,
+    outcomes: &[ReplayOutcome],
     arguments: &ReplayArguments,
-) -> Vec<Row> {
+) -> Vec<SettingRow> {
     let row = |(variant, outcome)| row(curves, table, variant, outcome, arguments);
-    let mut rows: Vec<Row> = variants.into_iter().zip(outcomes).map(row).collect();
+    let mut rows: Vec<SettingRow> = variants.into_iter().zip(outcomes).map(row).collect();
     // after all rows are made, because the saving of a row is measured by the rows of no stopping and of perfect foresight
     for i in 0..rows.len() {
         rows[i].saving_of_oracle = saving_of_oracle(&rows, i);
@@ -183,8 +184,13 @@ pub(super) fn rows(
 }
 
 /// Puts the best so far into the rows of a file.
-pub(super) fn add_best_so_far(rows: &mut [Row], table: &Table, outcomes: &[Outcome], finer: u32) {
-    let moments = moments(outcomes);
+pub(super) fn add_best_so_far(
+    rows: &mut [SettingRow],
+    table: &RunTable,
+    outcomes: &[ReplayOutcome],
+    finer: u32,
+) {
+    let moments = best_so_far_moments(outcomes);
     for (row, outcome) in rows.iter_mut().zip(outcomes) {
         let points = outcome.best_so_far(table, &moments, f64::from(finer));
         let value =
@@ -195,18 +201,18 @@ pub(super) fn add_best_so_far(rows: &mut [Row], table: &Table, outcomes: &[Outco
 
 /// The saving of row `i` in the cost of training without a stopper (by the same scheduler, if `none` was replayed), over the saving of
 /// `oracle`.
-fn saving_of_oracle(rows: &[Row], i: usize) -> Option<f64> {
+fn saving_of_oracle(rows: &[SettingRow], i: usize) -> Option<f64> {
     let variant = &rows[i].variant;
     if !variant.stops() || variant.is_bound() {
         return None;
     }
-    let like = |variant: &Variant| StudySpec {
-        policy: Policy::none(),
+    let like = |variant: &ReplayVariant| StudySpec {
+        policy: StopPolicy::none(),
         criterion: StopCriterion::default(),
         predictor: String::new(),
         ..variant.study().clone()
     };
-    let is_bound = |row: &&Row| row.variant.is_bound() && like(&row.variant) == like(variant);
+    let is_bound = |row: &&SettingRow| row.variant.is_bound() && like(&row.variant) == like(variant);
     let oracle = rows.iter().find(is_bound)?;
     let none = rows.iter().find(|row| !row.variant.stops());
     let whole = none.map_or(rows[i].epochs_full, |row| row.epochs_spent);
@@ -214,16 +220,22 @@ fn saving_of_oracle(rows: &[Row], i: usize) -> Option<f64> {
     Some(share).filter(|share| share.is_finite())
 }
 
-fn row(curves: &str, table: &Table, variant: Variant, outcome: &Outcome, arguments: &ReplayArguments) -> Row {
+fn row(
+    curves: &str,
+    table: &RunTable,
+    variant: ReplayVariant,
+    outcome: &ReplayOutcome,
+    arguments: &ReplayArguments,
+) -> SettingRow {
     // a finer replay counts several points for each recorded one, so its sums are divided to be epochs of the records
     let finer = f64::from(arguments.finer);
-    let (speedup_mean, speedup_stderr) = outcome.speedup();
+    let (speedup_mean, speedup_stderr) = outcome.mean_speedup();
     let StudySpec { burn_in, rank, refit, exempt, ref sampler, .. } = *variant.study();
     let reference = variant.reference();
     let best_of_runs = outcome.best_of_runs(table);
     let all_runs: usize = outcome.orderings.iter().map(|o| o.trace.by_run.len()).sum();
     let of_runs = |value: f64| (!best_of_runs.is_empty()).then_some(value);
-    Row {
+    SettingRow {
         curves: curves.to_owned(),
         policy: variant.way.clone(),
         predictor: match variant.teaching_caution() {
@@ -244,7 +256,7 @@ fn row(curves: &str, table: &Table, variant: Variant, outcome: &Outcome, argumen
         speedup_stderr,
         best_kept: outcome.best_kept(),
         regret_mean: outcome.mean(|o| o.regret_natural),
-        stopped_mean: outcome.stopped(),
+        stopped_mean: outcome.mean_stopped_trials(),
         runs: outcome.orderings.first().map_or(0, |o| o.trace.trials.len()),
         wrong_stops_mean: outcome.mean_wrong_stops(),
         agreeing_checks: variant.criterion().map(|criterion| criterion.agreeing_checks),
@@ -270,9 +282,9 @@ fn row(curves: &str, table: &Table, variant: Variant, outcome: &Outcome, argumen
         command: variant.command(),
         refit,
         study_size: arguments.study_size(table),
-        front: outcome.front().map(FrontRow::new),
+        front: outcome.mean_front_kept().map(FrontRow::new),
         audit: (exempt > 0.0).then(|| outcome.audit(table)),
-        totals: Totals::new(outcome),
+        totals: SettingTotals::new(outcome),
         variant,
     }
 }

@@ -8,24 +8,24 @@ use crate::failure::Failure;
 use foretell::StopCriterion;
 use foretell_search::{
     AshaRule, Caution, ForecastRule, Kappa, MedianRule, NamedRule, NoStopping, OracleRule, ParameterSpace,
-    Rank, Reference, Refit, Refusal, SamplerSpec, Schedule, SchedulerName, Setting, Space, Stopping,
-    StudyRequest, StudySpec, Table,
+    Rank, Reference, Refit, Refusal, ReplaySetting, RunTable, SamplerSpec, Schedule, SchedulerName, Space,
+    StoppingDefaults, StudyRequest, StudySpec,
 };
 use serde_json::{Map, Value};
 
 /// One setting.
 #[derive(Clone)]
-pub(super) struct Variant {
+pub(super) struct ReplayVariant {
     /// The name of its way of stopping.
     pub(super) way: String,
-    pub(super) setting: Setting,
+    pub(super) setting: ReplaySetting,
     /// The setting of `foretell search --caution`, if it is one.
     pub(super) caution: Option<Caution>,
     /// Whether a policy was named with this caution.
     pub(super) is_named: bool,
 }
 
-impl Variant {
+impl ReplayVariant {
     /// The study that it replays.
     pub(super) fn study(&self) -> &StudySpec {
         &self.setting.study
@@ -86,7 +86,7 @@ impl Variant {
     }
 }
 
-impl Variant {
+impl ReplayVariant {
     /// The command that searches with these settings; `None` where no search stops trials so.
     pub(super) fn command(&self) -> Option<String> {
         let study = self.study();
@@ -96,7 +96,7 @@ impl Variant {
         let mut fields = Map::new();
         if self.is_named {
             fields.insert("policy".to_owned(), study.policy.name().into());
-            fields.extend(study.policy.named().settings.as_object().cloned().unwrap_or_default());
+            fields.extend(study.policy.named_settings().settings.as_object().cloned().unwrap_or_default());
         }
         if let Some(caution) = self.caution.filter(|_| !self.is_default()) {
             fields.insert("caution".to_owned(), caution.name().into());
@@ -131,8 +131,8 @@ impl Variant {
 pub(super) fn variants(
     arguments: &ReplayArguments,
     study: Option<&StudyRequest>,
-    table: &Table,
-) -> Result<Vec<Variant>, Failure> {
+    table: &RunTable,
+) -> Result<Vec<ReplayVariant>, Failure> {
     if study.is_some() || arguments.is_short() {
         return Ok(few_variants(arguments, study, table)?);
     }
@@ -176,14 +176,14 @@ pub(super) fn variants(
 /// The default settings of `foretell search` in the orders of `usual`, unless they are among the `variants`, or no variant stops runs that
 /// would train to their end: no setting can be advised that was not compared with the default.
 fn default_to_compare(
-    variants: &[Variant],
+    variants: &[ReplayVariant],
     arguments: &ReplayArguments,
     usual: &StudyRequest,
-    table: &Table,
-) -> Result<Option<Variant>, Refusal> {
+    table: &RunTable,
+) -> Result<Option<ReplayVariant>, Refusal> {
     let is_compared = arguments.scheduler() == SchedulerName::Full
-        && variants.iter().any(Variant::is_for_searches)
-        && !variants.iter().any(Variant::is_default);
+        && variants.iter().any(ReplayVariant::is_for_searches)
+        && !variants.iter().any(ReplayVariant::is_default);
     let request = StudyRequest { caution: Some(Caution::default()), ..usual.clone() };
     is_compared.then(|| variant_of_request(arguments, &request, table)).transpose()
 }
@@ -192,8 +192,8 @@ fn default_to_compare(
 fn few_variants(
     arguments: &ReplayArguments,
     study: Option<&StudyRequest>,
-    table: &Table,
-) -> Result<Vec<Variant>, Refusal> {
+    table: &RunTable,
+) -> Result<Vec<ReplayVariant>, Refusal> {
     let sampler = arguments.samplers(table).pop().map(|name| name.as_str().into());
     let usual = StudyRequest { sampler, ..StudyRequest::default() };
     let with = |name: &str| StudyRequest { policy: Some(name.into()), ..usual.clone() };
@@ -208,7 +208,7 @@ fn few_variants(
             requests.push(with(AshaRule::NAME));
         }
     }
-    let mut variants: Vec<Variant> = requests
+    let mut variants: Vec<ReplayVariant> = requests
         .iter()
         .map(|request| variant_of_request(arguments, request, table))
         .collect::<Result<_, _>>()?;
@@ -226,8 +226,8 @@ fn few_variants(
 fn variant_of_request(
     arguments: &ReplayArguments,
     request: &StudyRequest,
-    table: &Table,
-) -> Result<Variant, Refusal> {
+    table: &RunTable,
+) -> Result<ReplayVariant, Refusal> {
     let mut setting = resolve_setting(arguments, request, table)?;
     let study = &mut setting.study;
     // a burn-in of all runs would leave none to stop
@@ -236,15 +236,15 @@ fn variant_of_request(
     let is_by_others = study.policy.is_by_forecasts() && !study.policy.is_by_curve_alone();
     let way = if is_by_others { ForecastRule::NAME } else { study.policy.name() };
     let is_named = request.policy.is_some();
-    Ok(Variant { way: way.to_owned(), setting, caution: request.caution, is_named })
+    Ok(ReplayVariant { way: way.to_owned(), setting, caution: request.caution, is_named })
 }
 
 /// The replay of the study that `request` makes of the recorded runs.
 fn resolve_setting(
     arguments: &ReplayArguments,
     request: &StudyRequest,
-    table: &Table,
-) -> Result<Setting, Refusal> {
+    table: &RunTable,
+) -> Result<ReplaySetting, Refusal> {
     let own = arguments.own(table);
     let metric = table.history().metric();
     let is_hyperband = request.scheduler.is_some_and(SchedulerName::is_hyperband);
@@ -276,18 +276,18 @@ fn resolve_setting(
     };
     let study = asked.resolve_to_compare(catalogue())?;
     let sampler = sampler.map_or_else(SamplerSpec::default, |_| study.sampler.clone());
-    Ok(Setting { study: StudySpec { sampler, trials: own.study.trials, ..study }, ..own })
+    Ok(ReplaySetting { study: StudySpec { sampler, trials: own.study.trials, ..study }, ..own })
 }
 
 /// The most that the setting `like` could save.
-fn upper_bound_of(like: &Variant) -> Variant {
+fn upper_bound_of(like: &ReplayVariant) -> ReplayVariant {
     let criterion = StopCriterion::default();
     let study = StudySpec { policy: OracleRule.into(), criterion, rank: Rank::Value, ..like.study().clone() };
-    Variant {
+    ReplayVariant {
         way: OracleRule::NAME.to_owned(),
         caution: None,
         is_named: true,
-        setting: Setting { study, ..like.setting.clone() },
+        setting: ReplaySetting { study, ..like.setting.clone() },
     }
 }
 
@@ -296,7 +296,7 @@ fn grid_requests(
     arguments: &ReplayArguments,
     way: &StoppingWay,
     usual: &StudyRequest,
-    table: &Table,
+    table: &RunTable,
 ) -> Result<Vec<StudyRequest>, Refusal> {
     let needs = way.policy.needs(1);
     let scheduler = arguments.scheduler();
@@ -304,7 +304,7 @@ fn grid_requests(
     let own = way.policy.usual();
     let usual = StudyRequest {
         // a search refuses a rule that knows how runs end
-        policy: (!needs.truth).then(|| way.policy.named().clone()),
+        policy: (!needs.truth).then(|| way.policy.named_settings().clone()),
         stopping: needs.truth.then_some(false),
         scheduler: Some(scheduler),
         runs: scheduler.is_hyperband().then_some(arguments.runs),
@@ -316,13 +316,13 @@ fn grid_requests(
         ..usual.clone()
     };
     let burn_ins = match &own {
-        _ if ranks => vec![arguments.asked.last("burn_in").unwrap_or(Stopping::ranking().burn_in)],
+        _ if ranks => vec![arguments.asked.last("burn_in").unwrap_or(StoppingDefaults::ranking().burn_in)],
         _ if !needs.burn_in && !needs.forecasts => vec![1],
         Some(own) => arguments.asked.all("burn_in").unwrap_or_else(|| vec![own.burn_in]),
         None => arguments.burn_ins(arguments.own(table).trials(table) as u64),
     };
     let is_compared = way.is_compared();
-    let listed = |name: &str| arguments.compared::<Value>(name);
+    let listed = |name: &str| arguments.values_to_compare::<Value>(name);
     let first = |name: &str| listed(name).into_iter().take(1).collect::<Vec<_>>();
     // without stopping, the runs that a run is compared with do not matter
     let references = scheduler.is_hyperband() && way.policy.stops();
@@ -336,7 +336,10 @@ fn grid_requests(
     if needs.forecasts {
         axes.push((
             "predictor",
-            way.predictors(&arguments.compared::<String>("predictor")).into_iter().map(Value::from).collect(),
+            way.predictors(&arguments.values_to_compare::<String>("predictor"))
+                .into_iter()
+                .map(Value::from)
+                .collect(),
         ));
         axes.push(("error_budget", arguments.rule_values("error_budget", is_compared)));
         axes.push(("stop_probability", listed("stop_probability")));
@@ -365,8 +368,8 @@ fn variant_of_grid_point(
     arguments: &ReplayArguments,
     way: &StoppingWay,
     request: &StudyRequest,
-    table: &Table,
-) -> Result<Variant, Refusal> {
+    table: &RunTable,
+) -> Result<ReplayVariant, Refusal> {
     let mut setting = resolve_setting(arguments, &StudyRequest { burn_in: None, ..request.clone() }, table)?;
     let study = &mut setting.study;
     study.policy = way.policy.clone();
@@ -374,8 +377,8 @@ fn variant_of_grid_point(
     if way.is_schedule() {
         study.schedule = Schedule::IEpoch {
             epochs: arguments.first_points(study.max_resource),
-            keep: arguments.kept(arguments.own(table).trials(table) as u64),
+            keep: arguments.continued_runs(arguments.own(table).trials(table) as u64),
         };
     }
-    Ok(Variant { way: way.name.clone(), setting, caution: None, is_named: true })
+    Ok(ReplayVariant { way: way.name.clone(), setting, caution: None, is_named: true })
 }

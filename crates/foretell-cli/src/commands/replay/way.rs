@@ -2,7 +2,7 @@
 
 use crate::catalogue::catalogue;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use foretell_search::{ForecastRule, NamedRule, PartError, Policy};
+use foretell_search::{ForecastRule, NamedRule, PartError, StopPolicy};
 use serde_json::{Map, Value};
 
 /// Those besides the policies of the catalogue: `srm` with a predictor of its own, and a schedule.
@@ -16,7 +16,7 @@ pub(super) struct StoppingWay {
     /// Name on the command line.
     pub(super) name: String,
     /// The policy of a study that stops so.
-    pub(super) policy: Policy,
+    pub(super) policy: StopPolicy,
 }
 
 impl StoppingWay {
@@ -28,8 +28,10 @@ impl StoppingWay {
             PossibleValue::new(name).help(about.trim_end_matches('.').replace("trial", "run"))
         };
         // accepted here and refused by the catalogue, which tells where they are
-        let lacking =
-            catalogue().lacking("policy").into_iter().map(|name| PossibleValue::new(name).hide(true));
+        let lacking = catalogue()
+            .missing_paper_parts("policy")
+            .into_iter()
+            .map(|name| PossibleValue::new(name).hide(true));
         PossibleValuesParser::new(all.map(value).chain(lacking))
     }
 
@@ -37,11 +39,11 @@ impl StoppingWay {
     ///
     /// # Errors
     /// The refusal of a name that the catalogue lacks, or of the settings.
-    pub(super) fn named(name: &str, fields: &Map<String, Value>) -> Result<Self, PartError> {
+    pub(super) fn from_name(name: &str, fields: &Map<String, Value>) -> Result<Self, PartError> {
         let policy = match name {
             _ if name == LAST_VALUE.0 => ForecastRule.into(),
-            _ if name == I_EPOCH.0 => Policy::none(),
-            _ => catalogue().policy(&name.into(), fields)?,
+            _ if name == I_EPOCH.0 => StopPolicy::none(),
+            _ => catalogue().resolve_policy(&name.into(), fields)?,
         };
         Ok(Self { name: name.to_owned(), policy })
     }

@@ -31,7 +31,7 @@ fn speedup_figures(rows: &[ReplayRow]) -> Vec<(String, plot::Figure)> {
         }
         let (orderings, runs) =
             mine.clone().next().map_or((0, 0), |row| (row.numbers.orderings, row.numbers.runs));
-        plot::Speedup {
+        plot::SpeedupFigure {
             title: format!("simulated early stopping: {curves}"),
             subtitle: format!("mean ± standard error over {orderings} random orders of {runs} runs"),
             series,
@@ -43,7 +43,7 @@ fn speedup_figures(rows: &[ReplayRow]) -> Vec<(String, plot::Figure)> {
 }
 
 /// R² against the fraction observed, a panel for each file; none without cells.
-pub(super) fn observed(cells: &[PredictorAccuracy<'_>]) -> Option<plot::Figure> {
+pub(super) fn accuracy_figure(cells: &[PredictorAccuracy<'_>]) -> Option<plot::Figure> {
     let splits = || cells.iter().map(|cell| cell.splits);
     let splits = match (splits().min()?, splits().max()?) {
         (least, most) if least < most => format!("{least} to {most}"),
@@ -98,7 +98,7 @@ fn iterations(curves: &str, rows: &[&ReplayRow], draws: usize) -> plot::Figure {
         name: variant_name(row),
         points: row.course.iterations.clone(),
     };
-    plot::Hyperband {
+    plot::HyperbandFigure {
         title: format!("f-Hyperband, speed-up by iteration: {curves}"),
         subtitle: format!(
             "training of plain Hyperband over training spent so far, {draws} draws, κ = 1, rung"
@@ -114,7 +114,7 @@ fn trajectory(curves: &str, rows: &[&ReplayRow], draws: usize) -> plot::Figure {
         name: variant_name(row),
         points: row.course.trajectory.clone(),
     };
-    plot::BestSoFar {
+    plot::BestSoFarFigure {
         title: format!("Hyperband and f-Hyperband, the best so far: {curves}"),
         subtitle: format!("median and 10–90 % band over {draws} draws, κ = 1, rung"),
         metric: "score".to_owned(),

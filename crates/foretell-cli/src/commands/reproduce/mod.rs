@@ -3,12 +3,14 @@
 mod figures;
 
 use crate::catalogue::catalogue;
-use crate::commands::figures::{Measured, scatter};
-use crate::failure::{Failure, Outcome};
-use crate::output::{Format, note, print, print_json, table};
+use crate::commands::figures::{PredictorEvaluation, scatter};
+use crate::failure::{CommandResult, Failure};
+use crate::output::{OutputFormat, note, print, print_json, table};
 use crate::plot;
 use foretell::evaluate::EvaluationOptions;
-use foretell_paper::reproduce::{DisplayOptions, Failed, PaperPart, ReproductionRequest, ReproductionResult};
+use foretell_paper::reproduce::{
+    DisplayOptions, PaperPart, ReproductionError, ReproductionRequest, ReproductionResult,
+};
 use foretell_search::limits;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +41,7 @@ pub(crate) struct ReproduceArguments {
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     /// Samples per random search of a predictor (default: 1000 for ν-SVR, as in the paper).
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=limits::SAMPLES as i64))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=limits::MAX_SAMPLES as i64))]
     draws: Option<u32>,
     /// Fractions of the curve in the part `observed`.
     #[arg(
@@ -69,7 +71,7 @@ pub(crate) struct ReproduceArguments {
     picture: PictureFormat,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: OutputFormat,
 }
 
 /// The form of a figure.
@@ -120,17 +122,17 @@ impl From<PartName> for PaperPart {
     }
 }
 
-impl From<Failed> for Failure {
-    fn from(failed: Failed) -> Self {
+impl From<ReproductionError> for Failure {
+    fn from(failed: ReproductionError) -> Self {
         match failed {
-            Failed::Input(message) => Self::Input(message),
-            Failed::Midway(message) => Self::Midway(message),
+            ReproductionError::Input(message) => Self::Input(message),
+            ReproductionError::Midway(message) => Self::Midway(message),
         }
     }
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &ReproduceArguments) -> Outcome {
+pub(crate) fn run(arguments: &ReproduceArguments) -> CommandResult {
     if let Some(folder) = &arguments.out {
         let failed = |error| Failure::input(format!("cannot make the folder {}: {error}", folder.display()));
         std::fs::create_dir_all(folder).map_err(failed)?;
@@ -152,8 +154,8 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Outcome {
     };
     let mut reproduced = asked.reproduce()?;
     match arguments.format {
-        Format::Json => print_json(&reproduced.document)?,
-        Format::Table => print(&reproduced.document.as_text(table))?,
+        OutputFormat::Json => print_json(&reproduced.document)?,
+        OutputFormat::Table => print(&reproduced.document.as_text(table))?,
     }
     match &arguments.out {
         Some(folder) => draw(folder, arguments, &mut reproduced),
@@ -163,18 +165,18 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> Outcome {
 
 /// A predictor by its name.
 fn known_predictor(name: &str) -> Result<&'static str, String> {
-    let all = catalogue().predictors().names();
+    let all = catalogue().predictors().predictor_names();
     let known = all.iter().copied().find(|known| *known == name.trim());
     known.ok_or_else(|| format!("no predictor has this name; known are {}", all.join(", ")))
 }
 
 /// Draws forecasts against the truth for each file, R² against the fraction observed for all of them, and the speed-ups.
-fn draw(folder: &Path, arguments: &ReproduceArguments, reproduced: &mut ReproductionResult) -> Outcome {
+fn draw(folder: &Path, arguments: &ReproduceArguments, reproduced: &mut ReproductionResult) -> CommandResult {
     for measured in reproduced.scatter_evaluations() {
         let name = format!("scatter-{}", measured.curves);
         save(folder, arguments.picture, &name, &scatter(&measured.into()).draw())?;
     }
-    if let Some(figure) = figures::observed(&reproduced.observed_accuracies()) {
+    if let Some(figure) = figures::accuracy_figure(&reproduced.observed_accuracies()) {
         save(folder, arguments.picture, "observed", &figure)?;
     }
     for (name, figure) in figures::figures(reproduced.speedup_rows()) {
@@ -183,7 +185,7 @@ fn draw(folder: &Path, arguments: &ReproduceArguments, reproduced: &mut Reproduc
     Ok(())
 }
 
-impl From<foretell_paper::reproduce::PredictorEvaluation> for Measured {
+impl From<foretell_paper::reproduce::PredictorEvaluation> for PredictorEvaluation {
     fn from(measured: foretell_paper::reproduce::PredictorEvaluation) -> Self {
         let foretell_paper::reproduce::PredictorEvaluation { curves, metric, predictor, observed, result } =
             measured;
@@ -191,7 +193,7 @@ impl From<foretell_paper::reproduce::PredictorEvaluation> for Measured {
     }
 }
 
-fn save(folder: &Path, picture: PictureFormat, name: &str, figure: &plot::Figure) -> Outcome {
+fn save(folder: &Path, picture: PictureFormat, name: &str, figure: &plot::Figure) -> CommandResult {
     let extension = if picture == PictureFormat::Png { "png" } else { "svg" };
     let path = folder.join(format!("{name}.{extension}"));
     plot::save(&path, figure).map_err(Failure::midway)?;

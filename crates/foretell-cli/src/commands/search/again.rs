@@ -1,17 +1,17 @@
 //! `foretell study run`: trains one trial's configuration again, with several seeds, and shows whether it won by luck.
 
-use super::display::Display;
+use super::display::StudyDisplay;
 use super::study_file;
-use super::study_run::{Described, ENDING, StudyRun};
+use super::study_run::{DescribedStudy, INTERRUPT_TIMEOUT, StudyRun};
 use super::workload::Workload;
-use crate::asked::{self, Asked};
-use crate::failure::{Failure, Outcome};
+use crate::asked::{self, RecordedCommand};
+use crate::failure::{CommandResult, Failure};
 use crate::interrupt::Interrupt;
-use crate::output::{Format, metric_difference, metric_value, note, print, print_json, with_deviation};
+use crate::output::{OutputFormat, metric_difference, metric_value, note, print, print_json, with_deviation};
 use foretell::{Configuration, Direction, Metric, Value};
 use foretell_run::{StoredStudy, trial_directory};
 use foretell_search::{
-    Parameter, ParameterKind, ParameterSpace, Policy, SamplerSpec, Schedule, Space, Study, StudySpec,
+    Parameter, ParameterKind, ParameterSpace, SamplerSpec, Schedule, Space, StopPolicy, Study, StudySpec,
 };
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const RETRAINING_FOLDER: &str = "again";
 
 /// The trial to train again.
 #[derive(Clone, Debug)]
-pub(crate) struct Again {
+pub(crate) struct RetrainRequest {
     /// The trial.
     pub(crate) trial: u64,
     /// For how many epochs; as long as the search trained without it.
@@ -54,9 +54,9 @@ struct AgainDocument<'a> {
 }
 
 /// Trains a trial of `stored` again.
-pub(crate) fn run(stored: &StoredStudy, again: &Again, format: Format) -> Outcome {
+pub(crate) fn run(stored: &StoredStudy, again: &RetrainRequest, format: OutputFormat) -> CommandResult {
     let directory = &stored.directory;
-    let Some(asked) = Asked::read(directory) else {
+    let Some(asked) = RecordedCommand::read(directory) else {
         return Err(Failure::input(format!(
             "{}: the command of this study is unknown (no {}). Run its search again with this version, which records the command",
             directory.display(),
@@ -66,7 +66,7 @@ pub(crate) fn run(stored: &StoredStudy, again: &Again, format: Format) -> Outcom
     let asked = asked.with_secrets(directory)?;
     let mut arguments = study_file::again(&asked)?;
     arguments.without_limits();
-    let workload = Workload::asked(&arguments)?;
+    let workload = Workload::from_arguments(&arguments)?;
     if std::env::current_dir().is_ok_and(|here| here != asked.folder) {
         note(&format!("the search was started in {}; these trials start here", asked.folder.display()));
     }
@@ -78,7 +78,7 @@ pub(crate) fn run(stored: &StoredStudy, again: &Again, format: Format) -> Outcom
         again.seeds
     ));
     let interrupt = Interrupt::default();
-    let described = Described { spec, request: None, new_study: None };
+    let described = DescribedStudy { spec, request: None, new_study: None };
     let mut search = StudyRun::open(&folder, described, &arguments, &workload, &[], &interrupt)?;
     note(&format!(
         "training trial {} again {}; kept in {}",
@@ -86,8 +86,8 @@ pub(crate) fn run(stored: &StoredStudy, again: &Again, format: Format) -> Outcom
         seeds_and_length(search.study()),
         folder.display()
     ));
-    interrupt.install(ENDING)?;
-    let mut display = Display::new(search.study(), search.times(), arguments.control.heartbeat);
+    interrupt.install(INTERRUPT_TIMEOUT)?;
+    let mut display = StudyDisplay::new(search.study(), search.times(), arguments.control.heartbeat);
     let ran = search.run(&interrupt, &mut display);
     display.finish();
     ran?;
@@ -108,7 +108,7 @@ fn seeds_and_length(study: &Study) -> String {
 }
 
 /// The study of one configuration, as often as there are seeds: none of them is that of a search's trial.
-fn spec(stored: &StoredStudy, again: &Again) -> Result<StudySpec, Failure> {
+fn spec(stored: &StoredStudy, again: &RetrainRequest) -> Result<StudySpec, Failure> {
     let first = stored.study.spec();
     let Some(trial) = stored.study.trial(again.trial) else {
         return Err(no_trial(stored, again.trial));
@@ -123,7 +123,7 @@ fn spec(stored: &StoredStudy, again: &Again) -> Result<StudySpec, Failure> {
         sampler: SamplerSpec::default(),
         schedule: Schedule::Full,
         // all are trained to their end, because a stopped one would have no score to compare
-        policy: Policy::none(),
+        policy: StopPolicy::none(),
         shadow: false,
         max_resource: again.epochs.unwrap_or(first.max_resource),
         is_open_ended: again.epochs.is_none() && first.is_open_ended,
@@ -156,14 +156,20 @@ pub(crate) fn no_trial(stored: &StoredStudy, number: u64) -> Failure {
     ))
 }
 
-fn tell(stored: &StoredStudy, again: &Again, study: &Study, folder: &Path, format: Format) -> Outcome {
+fn tell(
+    stored: &StoredStudy,
+    again: &RetrainRequest,
+    study: &Study,
+    folder: &Path,
+    format: OutputFormat,
+) -> CommandResult {
     let spec = study.spec();
-    let achieved = |trial: &foretell_search::Trial| trial.achieved(spec);
+    let achieved = |trial: &foretell_search::Trial| trial.achieved_result(spec);
     let scores: Vec<f64> = study.trials().iter().filter_map(achieved).collect();
     if scores.is_empty() {
         return Err(Failure::midway(format!(
             "all trials failed. `foretell study show {}` shows the reasons",
-            foretell_run::shell_line(&[folder.display().to_string()])
+            foretell_run::quote_for_shell(&[folder.display().to_string()])
         )));
     }
     let Some(first) = stored.study.trial(again.trial) else { return Err(no_trial(stored, again.trial)) };
@@ -184,8 +190,8 @@ fn tell(stored: &StoredStudy, again: &Again, study: &Study, folder: &Path, forma
         scores,
     };
     match format {
-        Format::Json => print_json(&document),
-        Format::Table => print(&text(&document, study, stored.study.spec().max_resource)),
+        OutputFormat::Json => print_json(&document),
+        OutputFormat::Table => print(&text(&document, study, stored.study.spec().max_resource)),
     }
 }
 
@@ -219,7 +225,7 @@ fn text(document: &AgainDocument<'_>, study: &Study, searched: u64) -> String {
 /// Whether all scores are the best value that the metric can have: then seeds cannot make a difference.
 fn are_best_possible(study: &Study, scores: &[f64]) -> bool {
     let metric = Metric::new(study.spec().metric.clone(), study.spec().direction);
-    let (low, high) = metric.bounds.around(scores.iter().copied());
+    let (low, high) = metric.bounds.range_if_containing(scores.iter().copied());
     let best = if study.spec().direction == Direction::Maximize { high } else { low };
     scores.iter().all(|score| score.total_cmp(&best).is_eq())
 }
@@ -230,7 +236,7 @@ fn compare_with_search(document: &AgainDocument<'_>, study: &Study, searched: u6
     if document.epochs != searched {
         return Some(format!("in the search, after {searched} epochs: {}", metric_value(was)));
     }
-    let worse = study.spec().direction.score(was) - study.spec().direction.score(document.mean);
+    let worse = study.spec().direction.to_score(was) - study.spec().direction.to_score(document.mean);
     let amount = metric_difference(worse.abs(), was, 4);
     let was = metric_value(was);
     Some(if worse > sd {

@@ -4,7 +4,7 @@ use super::flags::SearchArguments;
 use crate::catalogue::named_space;
 use crate::failure::Failure;
 use foretell::{Direction, ImageShape};
-use foretell_nn::{DataOptions, DataSpec, Material, Plan, RateSchedule, Searched, Size};
+use foretell_nn::{DataKind, DataOptions, DataSpec, NetworkSize, RateSchedule, SearchedSpace, TrainingPlan};
 use foretell_search::{ParameterSpace, Space};
 use serde_json::Value;
 
@@ -39,11 +39,11 @@ struct LoadedData {
 
 impl BuiltIn {
     /// The networks that the flags ask for.
-    pub(super) fn asked(arguments: &SearchArguments) -> Result<Self, Failure> {
+    pub(super) fn from_arguments(arguments: &SearchArguments) -> Result<Self, Failure> {
         let family = arguments.space.as_deref().unwrap_or("metaqnn");
-        let family = foretell_nn::space(family).map_err(Failure::input)?;
+        let family = foretell_nn::find_space(family).map_err(Failure::input)?;
         let plan = family.plan();
-        check_metric(arguments, plan.material.metric())?;
+        check_metric(arguments, plan.material.metric_name())?;
         let data: DataSpec =
             arguments.data.as_deref().unwrap_or(plan.drawn).parse().map_err(Failure::input)?;
         let plan = family.plan_on(&data);
@@ -51,8 +51,8 @@ impl BuiltIn {
         check_sizes(&size, batch_size)?;
         let loaded = load(arguments, &data, family.name(), &plan)?;
         let space = match family.search_space(&size) {
-            Searched::Layers => network_space(family.name(), loaded.images, &size)?,
-            Searched::Parameters(texts) => {
+            SearchedSpace::Layers => network_space(family.name(), loaded.images, &size)?,
+            SearchedSpace::Parameters(texts) => {
                 Space::Parameters(ParameterSpace::parse(&texts).map_err(Failure::input)?)
             }
         };
@@ -78,20 +78,24 @@ impl BuiltIn {
             let schedule: RateSchedule = schedule.parse().map_err(Failure::input)?;
             flags.push(("schedule", schedule.to_string()));
         }
-        Ok(Self { space, flags, metric: plan.material.metric(), about, epochs })
+        Ok(Self { space, flags, metric: plan.material.metric_name(), about, epochs })
     }
 }
 
 /// Size of the networks, examples a step and epochs: as told, small on drawn data, or else the paper's.
-fn choose_sizes(arguments: &SearchArguments, data: &DataSpec, plan: &Plan) -> (Size, usize, u64) {
+fn choose_sizes(
+    arguments: &SearchArguments,
+    data: &DataSpec,
+    plan: &TrainingPlan,
+) -> (NetworkSize, usize, u64) {
     let drawn = matches!(data, DataSpec::Shapes { .. } | DataSpec::Words);
-    let paper = Size { width: 1.0, max_layers: plan.max_layers };
+    let paper = NetworkSize { width: 1.0, max_layers: plan.max_layers };
     let (size, batch_size, epochs) = if drawn {
         (plan.small.size, plan.small.batch_size, DRAWN_DATA_EPOCHS)
     } else {
         (paper, plan.batch_size, plan.epochs as u64)
     };
-    let size = Size {
+    let size = NetworkSize {
         width: arguments.width.unwrap_or(size.width),
         max_layers: arguments.max_layers.or(size.max_layers),
     };
@@ -103,7 +107,7 @@ fn data_seed(arguments: &SearchArguments) -> u64 {
     arguments.asked.request.seed.unwrap_or(0)
 }
 
-fn check_sizes(size: &Size, batch_size: usize) -> Result<(), Failure> {
+fn check_sizes(size: &NetworkSize, batch_size: usize) -> Result<(), Failure> {
     if !(size.width.is_finite() && size.width > 0.0) {
         let expected = "must be a finite number above 0; 1 is the paper's width";
         return Err(Failure::input(format!("--width {:?}: {expected}", size.width)));
@@ -135,7 +139,7 @@ fn load(
     arguments: &SearchArguments,
     data: &DataSpec,
     space: &str,
-    plan: &Plan,
+    plan: &TrainingPlan,
 ) -> Result<LoadedData, Failure> {
     let options = DataOptions {
         train_size: arguments.train_size,
@@ -143,21 +147,21 @@ fn load(
         seed: data_seed(arguments),
     };
     match (plan.material, data.is_text()) {
-        (Material::Images, true) => Err(Failure::input(format!(
+        (DataKind::Images, true) => Err(Failure::input(format!(
             "{space} learns from images, but {data} is text. Choose another data set"
         ))),
-        (Material::Text, false) => Err(Failure::input(format!(
+        (DataKind::Text, false) => Err(Failure::input(format!(
             "{space} learns from text, but {data} contains images. Choose another data set"
         ))),
-        (Material::Text, true) => {
-            let text = data.read_text(&options).map_err(Failure::input)?;
+        (DataKind::Text, true) => {
+            let text = data.load_text(&options).map_err(Failure::input)?;
             let text = text.limit_vocabulary(plan.vocabulary.unwrap_or(usize::MAX));
             let (train, validation) = (text.train.len(), text.validation.len());
             let about = format!("{train} + {validation} tokens of {data} ({} words)", text.words.len());
             Ok(LoadedData { train, validation, images: None, about })
         }
-        (Material::Images, false) => {
-            let loaded = data.load(&options).map_err(Failure::input)?;
+        (DataKind::Images, false) => {
+            let loaded = data.load_images(&options).map_err(Failure::input)?;
             let (train, validation) = (loaded.train.len(), loaded.validation.len());
             let (shape, classes) = (loaded.train.shape, loaded.train.classes);
             plan.check_side(space, data, shape).map_err(Failure::input)?;
@@ -171,7 +175,11 @@ fn load(
 }
 
 /// The space of networks called `family` for such images, in this size.
-fn network_space(family: &str, images: Option<ImagesAndClasses>, size: &Size) -> Result<Space, Failure> {
+fn network_space(
+    family: &str,
+    images: Option<ImagesAndClasses>,
+    size: &NetworkSize,
+) -> Result<Space, Failure> {
     let shape =
         |value: fn(&ImagesAndClasses) -> usize| images.as_ref().map(|images| Value::from(value(images)));
     named_space(

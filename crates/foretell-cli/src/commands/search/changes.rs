@@ -7,7 +7,7 @@ const SEPARATE_SETTINGS: [&str; 2] = ["space", "workload"];
 
 /// Says which settings hold from here on in `study`, and did not where it was `there`; nothing where all are as before, or nothing was
 /// tried yet.
-pub(super) fn said(there: &StudySpec, study: &Study) -> Option<String> {
+pub(super) fn describe_changed_settings(there: &StudySpec, study: &Study) -> Option<String> {
     let trials = study.trials().len();
     if trials == 0 {
         return None;

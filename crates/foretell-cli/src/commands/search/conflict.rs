@@ -2,9 +2,9 @@
 
 use super::described_study::DEFAULT_STUDIES_FOLDER;
 use super::flags::SearchArguments;
-use crate::asked::{Asked, shell_line};
+use crate::asked::{RecordedCommand, quote_for_shell};
 use crate::failure::Failure;
-use foretell_search::{Difference, StudySpec, redact_words};
+use foretell_search::{FieldDifference, StudySpec, redact_words};
 use std::path::Path;
 
 /// Names the settings in which the study in `directory` differs from the one that was asked for, of those that may not
@@ -15,7 +15,7 @@ pub(super) fn refuse_other_study(
     asked: &StudySpec,
     new_study: Option<&str>,
 ) -> Failure {
-    let parts: Vec<String> = there.conflicts(asked).iter().flat_map(Difference::in_words).collect();
+    let parts: Vec<String> = there.conflicts(asked).iter().flat_map(FieldDifference::in_words).collect();
     let way_on = new_study
         .map_or(String::new(), |command| format!(" To start a new study that learns from it:\n  {command}"));
     Failure::input(format!(
@@ -26,7 +26,7 @@ pub(super) fn refuse_other_study(
 }
 
 /// The command that was `asked` for with another folder instead of `directory`, for a study that learns from the one there.
-pub(super) fn new_study(asked: &Asked, arguments: &SearchArguments, directory: &Path) -> String {
+pub(super) fn new_study(asked: &RecordedCommand, arguments: &SearchArguments, directory: &Path) -> String {
     let free = (2..).map(|number| format!("{}-{number}", directory.display()));
     let folder = free.into_iter().find(|folder| !Path::new(folder).exists()).unwrap_or_default();
     let place = match arguments.name {
@@ -49,5 +49,5 @@ pub(super) fn new_study(asked: &Asked, arguments: &SearchArguments, directory: &
     words.extend(["--learn-from".to_owned(), directory.display().to_string()]);
     words.extend(kept);
     words.extend_from_slice(command);
-    shell_line(&redact_words(&words))
+    quote_for_shell(&redact_words(&words))
 }

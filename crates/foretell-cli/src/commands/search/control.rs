@@ -13,7 +13,7 @@ const GPU_DEVICES: [&str; 4] = ["/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/
 
 /// Where trials run, if not on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum On {
+pub(crate) enum RemoteEngine {
     /// On every `foretell worker` that you start
     Workers,
     /// On workers in Slurm jobs.
@@ -34,7 +34,7 @@ pub(crate) enum OwnerPlace {
 
 /// The flags.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub(crate) struct Control {
+pub(crate) struct ControlFlags {
     /// Configuration file that your command reads (.json, .yaml, .toml). Each trial gets a copy with its own values, whose path replaces
     /// `{config}` in the command. Parameters are named as in the file, with dots between levels.
     #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = "Your own command")]
@@ -61,7 +61,7 @@ pub(crate) struct Control {
     pub(super) serve: Option<std::net::SocketAddr>,
     /// Run the trials on other machines, as many at a time as --workers sets.
     #[arg(long, hide_short_help = true, value_name = "ENGINE", help_heading = "More machines")]
-    pub(super) on: Option<On>,
+    pub(super) on: Option<RemoteEngine>,
     /// Pass this option to `sbatch` for each worker, as NAME=VALUE or in full. For example: partition=gpu, time=4:00:00, gres=gpu:1,
     /// account=lab.
     #[arg(long, hide = true, value_name = "OPTION", help_heading = "More machines")]
@@ -103,7 +103,7 @@ pub(crate) struct Control {
     max_gpu_hours: Option<f64>,
 }
 
-impl Control {
+impl ControlFlags {
     /// The watch on each trial.
     pub(super) fn watch(&self, flushes: bool, hook: HookScope, spec: &StudySpec) -> WatchSettings {
         let once = spec.reported_names().into_iter().collect();
@@ -182,13 +182,13 @@ impl Control {
             ));
         }
         self.confirm_doubt()?;
-        if self.on != Some(On::Slurm) && !self.slurm.is_empty() {
+        if self.on != Some(RemoteEngine::Slurm) && !self.slurm.is_empty() {
             return Err(Failure::input("--slurm, or [slurm] in the study file, needs --on slurm"));
         }
-        if self.on != Some(On::Ray) && !self.ray.is_empty() {
+        if self.on != Some(RemoteEngine::Ray) && !self.ray.is_empty() {
             return Err(Failure::input("--ray, or [ray] in the study file, needs --on ray"));
         }
-        if self.on != Some(On::Slurm) && self.owner == OwnerPlace::Job {
+        if self.on != Some(RemoteEngine::Slurm) && self.owner == OwnerPlace::Job {
             return Err(Failure::input("--owner job needs --on slurm"));
         }
         match &self.follow {

@@ -74,7 +74,7 @@ impl SearchArguments {
         let mut identity = StudySpec { burn_in: asked.burn_in.unwrap_or(0), ..spec.regardless_of_length() };
         // the settings that a sampler derives from the number of trials do not count: the number may be raised later
         if let Some(named) = &asked.sampler
-            && let Ok(sampler) = catalogue().sampler(named, &asked.fields(), 0, None)
+            && let Ok(sampler) = catalogue().resolve_sampler(named, &asked.fields(), 0, None)
         {
             identity.sampler = sampler;
         }

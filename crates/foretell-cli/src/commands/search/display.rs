@@ -4,7 +4,7 @@ use super::heartbeat::Heartbeat;
 use crate::output::{human_duration, metric_value, note};
 use crate::terminal::{keep_unsaid, speak_above};
 use crate::view::rows::{line, parameters};
-use foretell_search::{Decision, LessonStatus, Reason, Record, RecordTime, Study, Times};
+use foretell_search::{Decision, LessonStatus, Reason, Record, RecordTime, Study, StudyTimes};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 const MAX_WRAPPED_ROWS: u64 = 4;
 
 /// The view of a running study.
-pub(crate) struct Display {
+pub(crate) struct StudyDisplay {
     live: Option<ProgressBars>,
     /// Prints the progress now and then, without a terminal.
     heartbeat: Option<Heartbeat>,
     /// How long it has taken, the run that is shown counted.
-    times: Times,
+    times: StudyTimes,
     begun: Instant,
     /// Levels for which the start of forecasts was announced.
     learning_said: BTreeMap<u64, usize>,
@@ -40,10 +40,10 @@ struct ProgressBars {
     trials: BTreeMap<u64, ProgressBar>,
 }
 
-impl Display {
+impl StudyDisplay {
     /// A view of `study`, which has taken `times` so far: live if standard error is a terminal, else with a line each
     /// `heartbeat`.
-    pub(super) fn new(study: &Study, times: &Times, heartbeat: Duration) -> Self {
+    pub(super) fn new(study: &Study, times: &StudyTimes, heartbeat: Duration) -> Self {
         let live = std::io::stderr().is_terminal().then(|| ProgressBars::new(study));
         let mut this = Self {
             heartbeat: live.is_none().then(|| Heartbeat::start(heartbeat)),
@@ -71,7 +71,7 @@ impl Display {
     }
 
     /// The last values of the watched metrics in trial `trial`, as `loss 0.31`.
-    fn watched(&self, trial: u64) -> String {
+    fn watched_values(&self, trial: u64) -> String {
         let Some(last) = self.watched.get(&trial) else { return String::new() };
         let known = self.watch.iter().filter_map(|name| Some((name, last.get(name)?)));
         let shown = known.map(|(name, value)| format!("{name} {}", metric_value(*value)));
@@ -112,9 +112,9 @@ impl Display {
             | Record::Failed { trial, .. } => *trial,
         };
         if let Some(heartbeat) = &self.heartbeat {
-            heartbeat.heard(trial);
+            heartbeat.clear_quiet(trial);
         }
-        if matches!(record, Record::Reported { .. }) || record.ends().is_some() {
+        if matches!(record, Record::Reported { .. }) || record.ended_trial().is_some() {
             self.seen.remove(&trial);
         }
         if let Record::Reported { metrics, .. } = record {
@@ -125,11 +125,11 @@ impl Display {
         self.tell_lessons(study);
         let Some(state) = study.trials().get(trial as usize) else { return };
         // a report and the decision on it come together: the record that ends the trial shows its end
-        let ended = record.ends().is_some() && !state.is_open();
+        let ended = record.ended_trial().is_some() && !state.is_open();
         if let (Record::Started { from: 0, .. }, Some(earlier)) = (record, &state.earlier) {
             note(&format!("trial {trial} repeats {earlier}"));
         }
-        let watched = self.watched(trial);
+        let watched = self.watched_values(trial);
         match &mut self.live {
             Some(bars) if ended || state.is_open() => {
                 bars.update(study, trial, &watched, ended);
@@ -172,7 +172,7 @@ impl Display {
     fn beat(&mut self, study: &Study) {
         if let Some(heartbeat) = &self.heartbeat {
             let trials = study.progress().trials;
-            let (total, ended) = (study.spec().trials, trials.ended());
+            let (total, ended) = (study.spec().trials, trials.ended_count());
             let said = progress(study, &self.times, &self.seen);
             heartbeat
                 .set_text(format!("{ended} of {total} trials ended, {} running; {said}", trials.running));
@@ -191,7 +191,7 @@ impl Display {
 }
 
 /// The best so far, the epochs spent, the time left, and the numbers that the first trial without a report has printed.
-fn progress(study: &Study, times: &Times, seen: &BTreeMap<u64, String>) -> String {
+fn progress(study: &Study, times: &StudyTimes, seen: &BTreeMap<u64, String>) -> String {
     let progress = study.progress();
     let best = study
         .best()
@@ -274,6 +274,6 @@ impl ProgressBars {
             });
             bar.set_message(text);
         }
-        self.total.set_position(study.progress().trials.ended());
+        self.total.set_position(study.progress().trials.ended_count());
     }
 }

@@ -5,8 +5,8 @@ use super::workload::Workload;
 use foretell::Value;
 use foretell_search::limits::MAX_PLANNED_TRIALS;
 use foretell_search::{
-    Parameter, ParameterKind, ParameterSpace, Plan, Schedule, ScheduleError, Space, StudySpec, Totals, plan,
-    successive_halving,
+    BracketTotals, HyperbandPlan, Parameter, ParameterKind, ParameterSpace, Schedule, ScheduleError, Space,
+    StudySpec, plan, successive_halving,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -31,7 +31,7 @@ pub(super) struct SearchPlan {
     levels: Vec<u64>,
     /// The brackets of one run of Hyperband or of successive halving.
     #[serde(skip_serializing_if = "Option::is_none")]
-    brackets: Option<Plan>,
+    brackets: Option<HyperbandPlan>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<u64>,
     /// Epochs at most, going on from checkpoints.
@@ -46,26 +46,26 @@ pub(super) struct SearchPlan {
 }
 
 /// The plan of `spec`.
-pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<SearchPlan, ScheduleError> {
+pub(super) fn plan_search(spec: &StudySpec, workers: usize) -> Result<SearchPlan, ScheduleError> {
     let (trials, max_resource) = (spec.trials, spec.max_resource);
     let full = trials.saturating_mul(spec.whole_resource());
     let (brackets, runs) = match spec.schedule {
         Schedule::Hyperband { eta, runs, .. } => (Some(plan(max_resource, eta)?), Some(runs)),
         Schedule::SuccessiveHalving { eta } => {
             let bracket = successive_halving(trials, max_resource, eta)?;
-            (Some(Plan { max_resource, eta, brackets: vec![bracket] }), None)
+            (Some(HyperbandPlan { max_resource, eta, brackets: vec![bracket] }), None)
         }
         Schedule::Full | Schedule::IEpoch { .. } | Schedule::Asha { .. } => (None, None),
     };
     let levels = if spec.resource().is_some() { spec.schedule.levels(max_resource)? } else { Vec::new() };
     // without a bracket that limits how many continue, all do
-    let whole = Totals {
+    let whole = BracketTotals {
         configurations: trials,
         full: trials,
         scratch: trials.saturating_mul(levels.iter().sum::<u64>()).saturating_mul(spec.folds()),
         resume: full,
     };
-    let totals = brackets.as_ref().map_or(whole, Plan::totals);
+    let totals = brackets.as_ref().map_or(whole, HyperbandPlan::totals);
     let times = runs.unwrap_or(1);
     Ok(SearchPlan {
         trials,
@@ -96,7 +96,8 @@ pub(super) fn text(
     directory: &Path,
     budget: Option<String>,
 ) -> String {
-    let mut lines = vec![format!("would search: {}", workload.described(spec)), schedule(spec, plan)];
+    let mut lines =
+        vec![format!("would search: {}", workload.describe_for_study(spec)), schedule(spec, plan)];
     if workload.is_built_in() && matches!(workload.space, Space::Own(_)) {
         let attempts = "first epochs without learning are added: up to five per network, each at a smaller learning rate";
         lines.push(attempts.to_owned());

@@ -1,8 +1,8 @@
 //! The flags of `foretell search`, and the study they describe.
 
-use super::control::{Control, duration};
-use crate::output::Format;
-use crate::plot::Size;
+use super::control::{ControlFlags, duration};
+use crate::output::OutputFormat;
+use crate::plot::FigureSize;
 use crate::request_flags::RequestFlags;
 use crate::view::picture::FigureKind;
 use foretell_run::RunLimits;
@@ -105,17 +105,17 @@ pub(crate) struct SearchArguments {
     pub(super) schedule: Option<String>,
 
     #[command(flatten)]
-    pub(super) control: Control,
+    pub(super) control: ControlFlags,
 
     /// Output format.
     #[arg(long, hide_short_help = true, value_enum, default_value_t, help_heading = "Output")]
-    pub(super) format: Format,
+    pub(super) format: OutputFormat,
     /// Plot the study to this file (.svg or .png).
     #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = "Output")]
     pub(super) plot: Option<PathBuf>,
     /// Size of the plot in a paper, such as 3.3x2.5in (also cm, mm or px). Text is then 8 points high, and the title is left out.
     #[arg(long, hide_short_help = true, value_name = "SIZE", help_heading = "Output")]
-    pub(super) plot_size: Option<Size>,
+    pub(super) plot_size: Option<FigureSize>,
     /// Also show this metric, for example loss, in each trial's row and below the plotted curves. Can be repeated.
     #[arg(long, hide_short_help = true, value_name = "METRIC", help_heading = "Output")]
     pub(super) watch: Vec<String>,

@@ -1,17 +1,17 @@
 //! Trials of a search on other machines: the server that their workers reach, and the engine that starts those workers.
 
-use super::control::{On, OwnerPlace};
+use super::control::{OwnerPlace, RemoteEngine};
 use super::flags::SearchArguments;
 use super::study_run::StudyRun;
-use crate::asked::Asked;
-use crate::commands::serve::{self, Served};
-use crate::engines::ray::Ray;
-use crate::engines::slurm::Slurm;
-use crate::engines::{Engine, EngineError, EngineThread};
-use crate::failure::{Failure, Outcome};
+use crate::asked::RecordedCommand;
+use crate::commands::serve::{self, ServedSearch};
+use crate::engines::ray::RayActors;
+use crate::engines::slurm::SlurmJobs;
+use crate::engines::{EngineError, EngineThread, WorkerEngine};
+use crate::failure::{CommandResult, Failure};
 use crate::interrupt::{Interrupt, no_thread};
 use crate::output::note;
-use foretell_run::{Elsewhere, EventStore, HostDoor, ServerAccess, keep_secrets};
+use foretell_run::{EventStore, HostDoor, RemoteTrainings, ServerAccess, keep_secrets};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// The default address for workers that somebody starts; --serve changes it.
 const DEFAULT_ADDRESS: ([u8; 4], u16) = ([127, 0, 0, 1], 8675);
 /// How long jobs that are ended have to hand back their trials.
-pub(super) const PATIENCE: Duration = Duration::from_secs(15);
+pub(super) const JOB_END_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The access of other machines to a search.
 pub(super) struct Fleet {
@@ -46,15 +46,16 @@ impl Fleet {
         let (door, calls) = HostDoor::<EventStore>::new();
         let own_workers = if on.is_some() { 0 } else { search.workers() };
         let warned = interrupt.clone();
-        let ends_jobs = matches!(on, Some(On::Slurm | On::Ray));
-        let patience = move || if ends_jobs && !warned.is_warned() { PATIENCE } else { Duration::ZERO };
-        let limit = (on == Some(On::Slurm)).then(|| Slurm::limit(&arguments.control.slurm));
+        let ends_jobs = matches!(on, Some(RemoteEngine::Slurm | RemoteEngine::Ray));
+        let patience =
+            move || if ends_jobs && !warned.is_warned() { JOB_END_TIMEOUT } else { Duration::ZERO };
+        let limit = (on == Some(RemoteEngine::Slurm)).then(|| SlurmJobs::limit(&arguments.control.slurm));
         let leases = search.leases(arguments.control.lease).with_limit(limit);
         let search =
-            search.open_to(Elsewhere { calls, leases, own_workers, patience: Box::new(patience) })?;
+            search.open_to(RemoteTrainings { calls, leases, own_workers, patience: Box::new(patience) })?;
         let token = serve::token(&address, ends_jobs, &directory)?;
         let workers = arguments.workers().max(256);
-        let served = Served { token: token.clone(), door: door.clone(), workers };
+        let served = ServedSearch { token: token.clone(), door: door.clone(), workers };
         let served = serve::beside(&directory, address, served, interrupt)?;
         // written only now, because the port may have been left to the system
         let access = ServerAccess { addresses: advertised_addresses(served), token, file: None };
@@ -70,41 +71,43 @@ impl Fleet {
     }
 
     /// The input of an engine, for --explain.
-    pub(super) fn explained(
+    pub(super) fn explain_engine(
         arguments: &SearchArguments,
         directory: &Path,
     ) -> Result<Option<String>, Failure> {
         match arguments.control.on {
-            Some(On::Slurm) => {
-                Slurm::new(directory, &arguments.control.slurm, arguments.workers())?.explained().map(Some)
+            Some(RemoteEngine::Slurm) => {
+                SlurmJobs::new(directory, &arguments.control.slurm, arguments.workers())?
+                    .explain_submission()
+                    .map(Some)
             }
-            Some(On::Workers | On::Ray) | None => Ok(None),
+            Some(RemoteEngine::Workers | RemoteEngine::Ray) | None => Ok(None),
         }
     }
 
     /// Hands the search that was `asked` for to a job that owns it, if its flags say so; answers whether they do.
     pub(super) fn hand_over(
         arguments: &SearchArguments,
-        asked: &Asked,
+        asked: &RecordedCommand,
         directory: &Path,
     ) -> Result<bool, Failure> {
         if arguments.control.owner != OwnerPlace::Job {
             return Ok(false);
         }
-        let slurm = Slurm::new(directory, &arguments.control.slurm, arguments.workers())?;
+        let slurm = SlurmJobs::new(directory, &arguments.control.slurm, arguments.workers())?;
         let in_folder = |error| Failure::midway(format!("{}: {error}", directory.display()));
         std::fs::create_dir_all(directory).map_err(in_folder)?;
         let [line] = keep_secrets(directory, [&asked.line]).map_err(in_folder)?;
         let job = slurm.submit_owner(&owner_command(&line)?)?;
         note(&format!(
             "job {job} owns the study in {0}. Show the study with `foretell study show {0}`, and end it with `scancel {job}`. Its messages are in {0}/slurm/owner-{job}.log",
-            foretell_run::shell_line(&[directory.display().to_string()])
+            foretell_run::quote_for_shell(&[directory.display().to_string()])
         ));
         Ok(true)
     }
 
     /// Ends the processes started for the search. An engine or a server that ended the search is an error.
-    pub(super) fn end(mut self) -> Outcome {
+    pub(super) fn end(mut self) -> CommandResult {
         if let Some(tended) = self.tended.take() {
             tended.end();
         }
@@ -119,17 +122,19 @@ impl Fleet {
 }
 
 /// The engine that starts the workers, if there is one.
-fn engine(arguments: &SearchArguments, directory: &Path) -> Result<Option<Box<dyn Engine>>, Failure> {
+fn engine(arguments: &SearchArguments, directory: &Path) -> Result<Option<Box<dyn WorkerEngine>>, Failure> {
     let control = &arguments.control;
     Ok(match control.on {
-        Some(On::Slurm) => Some(Box::new(Slurm::new(directory, &control.slurm, arguments.workers())?)),
-        Some(On::Ray) => Some(Box::new(Ray::start(directory, &control.ray)?)),
-        Some(On::Workers) | None => None,
+        Some(RemoteEngine::Slurm) => {
+            Some(Box::new(SlurmJobs::new(directory, &control.slurm, arguments.workers())?))
+        }
+        Some(RemoteEngine::Ray) => Some(Box::new(RayActors::start(directory, &control.ray)?)),
+        Some(RemoteEngine::Workers) | None => None,
     })
 }
 
 /// Starts the first workers, so that a refusal is reported at once.
-fn start_workers(engine: &mut dyn Engine, workers: usize, directory: &Path) -> Outcome {
+fn start_workers(engine: &mut dyn WorkerEngine, workers: usize, directory: &Path) -> CommandResult {
     match engine.tend(workers, false) {
         Ok(_) => Ok(()),
         Err(EngineError::Now(why) | EngineError::Ever(why)) => {
@@ -161,11 +166,11 @@ fn owner_command(line: &[String]) -> Result<Vec<String>, Failure> {
 }
 
 /// Prints how to start workers of a search that listens at `address`.
-fn print_worker_commands(directory: &Path, on: Option<On>, address: SocketAddr) {
-    if on != Some(On::Workers) {
+fn print_worker_commands(directory: &Path, on: Option<RemoteEngine>, address: SocketAddr) {
+    if on != Some(RemoteEngine::Workers) {
         return;
     }
-    let folder = foretell_run::shell_line(&[directory.display().to_string()]);
+    let folder = foretell_run::quote_for_shell(&[directory.display().to_string()]);
     note(&match address.ip().is_loopback() {
         true => format!(
             "waiting for workers of this machine: foretell worker {folder}. To let others in, set --serve=0.0.0.0:{0}, or forward port {0} with ssh",
@@ -183,8 +188,8 @@ fn address(arguments: &SearchArguments) -> Option<SocketAddr> {
     let control = &arguments.control;
     control.serve.or_else(|| {
         control.on.map(|on| match on {
-            On::Workers => SocketAddr::from(DEFAULT_ADDRESS),
-            On::Slurm | On::Ray => SocketAddr::from(([0, 0, 0, 0], 0)),
+            RemoteEngine::Workers => SocketAddr::from(DEFAULT_ADDRESS),
+            RemoteEngine::Slurm | RemoteEngine::Ray => SocketAddr::from(([0, 0, 0, 0], 0)),
         })
     })
 }

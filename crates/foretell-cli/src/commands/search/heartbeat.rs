@@ -1,7 +1,7 @@
 //! A line now and then about a search that has no terminal to show itself on.
 
 use crate::output::{human_duration, note};
-use foretell_run::supervised;
+use foretell_run::spawn_supervised;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -48,7 +48,7 @@ impl Heartbeat {
         };
         // without a thread nothing is printed, and the search continues
         let died = |why: &str| note(&format!("progress is not printed from now on, because of a bug: {why}"));
-        let thread = supervised("heartbeat", beat, died).ok();
+        let thread = spawn_supervised("heartbeat", beat, died).ok();
         Self { said, end: Some(end), thread }
     }
 
@@ -64,7 +64,7 @@ impl Heartbeat {
     }
 
     /// Trial `trial` has reported, or ended.
-    pub(super) fn heard(&self, trial: u64) {
+    pub(super) fn clear_quiet(&self, trial: u64) {
         self.lock().quiet.remove(&trial);
     }
 
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(line(), "searching: 3 of 9 trials ended");
         heartbeat.quiet(4, Duration::from_secs(720));
         assert_eq!(line(), "searching: 3 of 9 trials ended; trial 4 has reported nothing for 12 min 0 s");
-        heartbeat.heard(4);
+        heartbeat.clear_quiet(4);
         assert_eq!(line(), "searching: 3 of 9 trials ended");
     }
 }

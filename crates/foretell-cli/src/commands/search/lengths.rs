@@ -21,7 +21,9 @@ pub(super) fn searched_length_line(spec: &StudySpec) -> Option<String> {
     let last = spec.resource()?;
     let (name, most) = space.parameters().iter().find_map(|parameter| {
         let name = parameter.name.rsplit('.').next()?;
-        LENGTH_PARAMETER_NAMES.contains(&name).then_some((parameter.name.as_str(), parameter.kind.largest()?))
+        LENGTH_PARAMETER_NAMES
+            .contains(&name)
+            .then_some((parameter.name.as_str(), parameter.kind.largest_number()?))
     })?;
     Some(if most > last as f64 {
         format!(

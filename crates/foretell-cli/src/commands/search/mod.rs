@@ -24,18 +24,18 @@ mod study_run;
 mod warm_start;
 mod workload;
 
-use crate::asked::Asked;
+use crate::asked::RecordedCommand;
 use crate::catalogue::catalogue;
 use crate::commands::study::note_file;
-use crate::failure::{Failure, Outcome};
-use crate::output::{Format, note, print, print_json};
-use crate::terminal::fitted;
+use crate::failure::{CommandResult, Failure};
+use crate::output::{OutputFormat, note, print, print_json};
+use crate::terminal::fit_to_terminal;
 use crate::view::{picture, report};
 use crate::{interrupt, plot};
 use clap::ArgMatches;
 pub(crate) use control::{duration, no_gpu_twice};
 pub(crate) use described_study::DEFAULT_STUDIES_FOLDER;
-use display::Display;
+use display::StudyDisplay;
 pub(crate) use flags::SearchArguments;
 use fleet::Fleet;
 use foretell::Run;
@@ -46,14 +46,14 @@ use std::path::Path;
 use std::time::Duration;
 pub(crate) use study_file::study_request;
 pub(crate) use study_run::threads;
-use study_run::{Described, ENDING, StudyRun};
+use study_run::{DescribedStudy, INTERRUPT_TIMEOUT, StudyRun};
 use workload::Workload;
-pub(crate) use workload::name_in;
+pub(crate) use workload::metric_name_in;
 
 /// Runs the command that the command line `words` gave; `matches` are its flags.
-pub(crate) fn run(given: &SearchArguments, words: &[OsString], matches: &ArgMatches) -> Outcome {
+pub(crate) fn run(given: &SearchArguments, words: &[OsString], matches: &ArgMatches) -> CommandResult {
     match &given.study {
-        None => search(given, &Asked::by(words)),
+        None => search(given, &RecordedCommand::by(words)),
         Some(path) => {
             let (arguments, asked) = study_file::together(path, words, matches)?;
             search(&arguments, &asked)
@@ -61,8 +61,8 @@ pub(crate) fn run(given: &SearchArguments, words: &[OsString], matches: &ArgMatc
     }
 }
 
-fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
-    let mut workload = Workload::asked(arguments)?;
+fn search(arguments: &SearchArguments, asked: &RecordedCommand) -> CommandResult {
+    let mut workload = Workload::from_arguments(arguments)?;
     arguments.control.check(arguments.workers())?;
     let request = arguments.request(&workload);
     let first = StudyRequest { epochs: request.epochs.or(workload.epochs), ..request.clone() };
@@ -71,13 +71,13 @@ fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
     let warm_start = warm_start::runs(&learn_from, &spec)?;
     spec.check_burn_in(warm_start.len()).map_err(Refusal::from)?;
     let directory = arguments.directory(&spec);
-    let spec = warm_start::taught(spec, &first, &warm_start, !directory.exists());
-    plot::Size::apply(arguments.plot_size);
+    let spec = warm_start::apply_lessons(spec, &first, &warm_start, !directory.exists());
+    plot::FigureSize::apply(arguments.plot_size);
     if let Some(path) = &arguments.plot {
         plot::check_place(path, Some(&directory)).map_err(Failure::input)?;
     }
     if arguments.explain {
-        return explained(arguments, &spec, &workload, &directory);
+        return print_plan(arguments, &spec, &workload, &directory);
     }
     if Fleet::hand_over(arguments, asked, &directory)? {
         return Ok(());
@@ -97,7 +97,7 @@ fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
     let warm_start: Vec<Run> =
         lessons.into_iter().flat_map(|lessons| lessons.runs).chain(warm_start).collect();
     let interrupt = interrupt::Interrupt::default();
-    let described = Described {
+    let described = DescribedStudy {
         spec,
         request: Some(request),
         new_study: Some(conflict::new_study(asked, arguments, &directory)),
@@ -111,14 +111,14 @@ fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
     }
     note(&opening::opening(&search, arguments));
     // jobs that are ended hand their trials back first
-    let jobs = if arguments.control.on.is_some() { fleet::PATIENCE } else { Duration::ZERO };
-    interrupt.install(ENDING + jobs)?;
+    let jobs = if arguments.control.on.is_some() { fleet::JOB_END_TIMEOUT } else { Duration::ZERO };
+    interrupt.install(INTERRUPT_TIMEOUT + jobs)?;
     if std::env::var_os("SLURM_JOB_ID").is_some() {
         interrupt.install_warning()?;
     }
     let (opened, fleet) = Fleet::open(search, arguments, &interrupt)?;
     search = opened;
-    let mut display = Display::new(search.study(), search.times(), arguments.control.heartbeat)
+    let mut display = StudyDisplay::new(search.study(), search.times(), arguments.control.heartbeat)
         .with_watched_metrics(&arguments.watch);
     let ran = search.run(&interrupt, &mut display);
     display.finish();
@@ -130,7 +130,7 @@ fn search(arguments: &SearchArguments, asked: &Asked) -> Outcome {
 }
 
 /// Refuses to end well without a best trial.
-fn check_has_best(study: &Study) -> Outcome {
+fn check_has_best(study: &Study) -> CommandResult {
     if study.best().is_some() {
         return Ok(());
     }
@@ -146,30 +146,30 @@ fn check_has_best(study: &Study) -> Outcome {
 }
 
 /// Prints the plan of the search, and the jobs that it would submit.
-fn explained(
+fn print_plan(
     arguments: &SearchArguments,
     spec: &StudySpec,
     workload: &Workload,
     directory: &Path,
-) -> Outcome {
-    let plan = explain::planned(spec, arguments.workers()).map_err(Failure::input)?;
+) -> CommandResult {
+    let plan = explain::plan_search(spec, arguments.workers()).map_err(Failure::input)?;
     match arguments.format {
-        Format::Json => print_json(&explain::PlanDocument::new(directory, plan)),
-        Format::Table => {
+        OutputFormat::Json => print_json(&explain::PlanDocument::new(directory, plan)),
+        OutputFormat::Table => {
             let text = explain::text(spec, workload, &plan, directory, arguments.budget_line());
-            print(&fitted(&text, &console::Term::stdout()))?;
-            Fleet::explained(arguments, directory)?.map_or(Ok(()), |text| print(&format!("\n{text}")))
+            print(&fit_to_terminal(&text, &console::Term::stdout()))?;
+            Fleet::explain_engine(arguments, directory)?.map_or(Ok(()), |text| print(&format!("\n{text}")))
         }
     }
 }
 
 /// The result on standard output, and in a picture if one is asked for.
-fn tell(search: &StudyRun, arguments: &SearchArguments) -> Outcome {
+fn tell(search: &StudyRun, arguments: &SearchArguments) -> CommandResult {
     let document =
         report::StudyDocument::new("foretell.search/1", search.study(), search.times(), search.directory());
     match arguments.format {
-        Format::Json => print_json(&document),
-        Format::Table => print(&report::text(search.study(), &document, &LastMetrics::new(), false)),
+        OutputFormat::Json => print_json(&document),
+        OutputFormat::Table => print(&report::text(search.study(), &document, &LastMetrics::new(), false)),
     }?;
     if arguments.control.serve.is_some() {
         let folder = search.directory().display();
@@ -177,7 +177,7 @@ fn tell(search: &StudyRun, arguments: &SearchArguments) -> Outcome {
     }
     if let Some(path) = &arguments.plot {
         let name = picture::name(search.directory());
-        let watched = picture::watched(search.directory(), &arguments.watch)?;
+        let watched = picture::read_watched_curves(search.directory(), &arguments.watch)?;
         let figure = picture::draw(search.study(), &name, arguments.figure(), watched);
         plot::save(path, &figure).map_err(Failure::midway)?;
         note(&format!("wrote the plot {}", path.display()));

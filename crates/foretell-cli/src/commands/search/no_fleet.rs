@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(super) struct Fleet;
 
 /// There are no jobs to wait for.
-pub(super) const PATIENCE: Duration = Duration::ZERO;
+pub(super) const JOB_END_TIMEOUT: Duration = Duration::ZERO;
 
 impl Fleet {
     /// Refuses flags that need the server.
@@ -31,7 +31,7 @@ impl Fleet {
     }
 
     /// Nothing would be started.
-    pub(super) fn explained(
+    pub(super) fn explain_engine(
         _arguments: &SearchArguments,
         _directory: &Path,
     ) -> Result<Option<String>, Failure> {

@@ -1,6 +1,6 @@
 //! Notices that a search prints while it runs, and the reports that it refuses.
 
-use super::display::Display;
+use super::display::StudyDisplay;
 use super::workload::Workload;
 use crate::output::{human_duration, note};
 use crate::view::rows::in_one_line;
@@ -21,7 +21,7 @@ pub(super) struct NoticePrinter<'a> {
     workload: &'a Workload,
     /// The smallest and the largest value of the runs of --learn-from.
     learned_range: Option<(f64, f64)>,
-    display: &'a mut Display,
+    display: &'a mut StudyDisplay,
     retrained_said: bool,
     silence_said: bool,
     unit_said: bool,
@@ -39,7 +39,7 @@ impl<'a> NoticePrinter<'a> {
     pub(super) fn new(
         workload: &'a Workload,
         learned_range: Option<(f64, f64)>,
-        display: &'a mut Display,
+        display: &'a mut StudyDisplay,
     ) -> Self {
         Self {
             workload,
@@ -62,7 +62,7 @@ impl<'a> NoticePrinter<'a> {
         match *event {
             DriverEvent::Recorded(record) => {
                 self.display.show(study, record);
-                if record.ends().is_some() {
+                if record.ended_trial().is_some() {
                     self.say_objectives(study);
                     self.doubt_constant(study);
                     self.doubt_parameters(study);
@@ -152,7 +152,7 @@ impl<'a> NoticePrinter<'a> {
 
     /// Trials with other parameters that all report the same values show that the parameters do not reach the script.
     fn doubt_parameters(&mut self, study: &Study) {
-        if study.progress().trials.ended() == MIN_IDENTICAL_TRIALS as u64
+        if study.progress().trials.ended_count() == MIN_IDENTICAL_TRIALS as u64
             && let Some(said) = unreached_parameters_notice(study)
             && is_first_time(&mut self.identical_said)
         {
@@ -175,7 +175,7 @@ impl<'a> NoticePrinter<'a> {
     /// Prints the problems with objectives and limits, each once.
     fn say_objectives(&mut self, study: &Study) {
         // later there would be nothing new to say
-        if study.progress().trials.ended() > LAST_NOTICE_TRIAL {
+        if study.progress().trials.ended_count() > LAST_NOTICE_TRIAL {
             return;
         }
         for problem in study.objective_problems() {

@@ -6,12 +6,12 @@ use super::study_run::StudyRun;
 use crate::output::short_number;
 use crate::scheduling::measure_name;
 use foretell::RunScore;
-use foretell_search::{Rank, Schedule, Study, StudySpec, Summary};
+use foretell_search::{Rank, Schedule, Study, StudySpec, StudySummary};
 
 /// The search that is about to run, with the sizes that differ from the paper's.
 pub(super) fn opening(search: &StudyRun, arguments: &SearchArguments) -> String {
     let spec = search.study().spec();
-    let mut lines = vec![format!("searching: {}", search.workload().described(spec))];
+    let mut lines = vec![format!("searching: {}", search.workload().describe_for_study(spec))];
     lines.push(format!(
         "{} trials{}, {} at a time, seed {}; kept in {}",
         spec.trials,
@@ -33,9 +33,9 @@ pub(super) fn opening(search: &StudyRun, arguments: &SearchArguments) -> String 
     lines.extend(counting_line(spec));
     lines.extend(folds_line(spec));
     lines.extend(searched_length_line(spec));
-    if search.found() > 0 {
-        let summary = Summary::new(search.study());
-        let ended = summary.trials.ended();
+    if search.trials_found() > 0 {
+        let summary = StudySummary::new(search.study());
+        let ended = summary.trials.ended_count();
         lines.push(format!(
             "continuing the study found there: {ended} of {} trials have ended, {} epochs are recorded{}",
             spec.trials,

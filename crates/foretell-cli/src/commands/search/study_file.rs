@@ -4,7 +4,7 @@
 //! `foretell search`; `command` stands for the words after `--`. Flags of the command line replace the file's.
 
 use super::flags::SearchArguments;
-use crate::asked::Asked;
+use crate::asked::RecordedCommand;
 use crate::failure::{Failure, brief, nearest};
 use crate::request_flags::is_field;
 use clap::error::ErrorKind;
@@ -54,7 +54,7 @@ pub(super) fn together(
     path: &Path,
     given: &[OsString],
     matches: &ArgMatches,
-) -> Result<(SearchArguments, Asked), Failure> {
+) -> Result<(SearchArguments, RecordedCommand), Failure> {
     let FileContents { request, flags } = read_study_file(path)?;
     let on_command_line =
         |flag: &FileFlag| matches.value_source(&flag.key.replace('-', "_")) == Some(ValueSource::CommandLine);
@@ -85,7 +85,7 @@ pub(super) fn together(
         })
     })?;
     arguments.asked.request = request.with_overrides(&arguments.asked.request);
-    Ok((arguments, Asked::with_file(given, &words, request.fields())))
+    Ok((arguments, RecordedCommand::with_file(given, &words, request.fields())))
 }
 
 /// Why `flag` is wrong on any command line, if it is.
@@ -102,7 +102,7 @@ pub(crate) fn study_request(path: &Path) -> Result<StudyRequest, Failure> {
 }
 
 /// The flags of a search that was `asked` for before, those of its study file included.
-pub(super) fn again(asked: &Asked) -> Result<SearchArguments, Failure> {
+pub(super) fn again(asked: &RecordedCommand) -> Result<SearchArguments, Failure> {
     let words: Vec<OsString> = asked.words.iter().map(OsString::from).collect();
     let mut arguments = parse_arguments(&words).map_err(|error| Failure::input(brief(&error)))?;
     arguments.asked.request =

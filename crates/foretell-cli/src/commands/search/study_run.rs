@@ -5,22 +5,22 @@ mod elsewhere;
 
 use super::changes;
 use super::conflict;
-use super::display::Display;
+use super::display::StudyDisplay;
 use super::flags::SearchArguments;
 use super::notices::NoticePrinter;
 use super::workload::Workload;
 use crate::catalogue::catalogue;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::interrupt::Interrupt;
 use crate::output::note;
 use crate::terminal::keep_unsaid_in;
 use foretell::Run;
 use foretell_run::log_path;
 use foretell_run::{
-    Driver, DriverError, EventStore, FullDiskWait, Guardian, LocalTrials, Orders, RunOutcome, Survey,
+    Driver, DriverError, EventLogSurvey, EventStore, FullDiskWait, Guardian, LocalTrials, Orders, RunOutcome,
     TrialSetup, adopt_orphans, end_all_abandoned, remove_checkpoints, trial_directory,
 };
-use foretell_search::{Refusal, Session, SessionError, Study, StudyRequest, StudySpec, Times};
+use foretell_search::{Refusal, Session, SessionError, Study, StudyRequest, StudySpec, StudyTimes};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,10 +30,10 @@ use std::time::Duration;
 /// How long a stopped trial may take to end before it is killed.
 const STOP_GRACE_PERIOD: Duration = Duration::from_secs(4);
 /// How long an interrupted search may take to end: its trials have [`STOP_GRACE_PERIOD`] of it.
-pub(super) const ENDING: Duration = Duration::from_secs(5);
+pub(super) const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The study to search.
-pub(super) struct Described {
+pub(super) struct DescribedStudy {
     /// The study, if it is new.
     pub(super) spec: StudySpec,
     /// The request: settings that it leaves open are those of the existing study. Without it, that study must be `spec`.
@@ -57,7 +57,7 @@ impl StudyRun {
     /// Opens the study that is `described` in `directory`, or begins it there with the runs of `warm_start` to learn from.
     pub(super) fn open(
         directory: &Path,
-        described: Described,
+        described: DescribedStudy,
         arguments: &SearchArguments,
         workload: &Workload,
         warm_start: &[Run],
@@ -76,10 +76,14 @@ impl StudyRun {
         store.set_full_disk_wait(room.clone());
         let detects_score = described.request.as_ref().is_some_and(|request| request.score.is_none());
         let mut session = open_session(directory, described, store, &survey)?;
-        if let Some(text) = survey.study.as_deref().and_then(|there| changes::said(there, session.study())) {
+        if let Some(text) = survey
+            .study
+            .as_deref()
+            .and_then(|there| changes::describe_changed_settings(there, session.study()))
+        {
             note(&text);
         }
-        let before = Duration::from_millis(session.store().times().elapsed());
+        let before = Duration::from_millis(session.store().times().elapsed_millis());
         let study = session.study();
         let found = study.trials().len();
         // before any trial starts: processes of a killed search would go on using the GPU and the folders of the trials that continue
@@ -123,7 +127,7 @@ impl StudyRun {
     }
 
     /// How long it has taken.
-    pub(super) fn times(&self) -> &Times {
+    pub(super) fn times(&self) -> &StudyTimes {
         self.driver.session().store().times()
     }
 
@@ -133,7 +137,7 @@ impl StudyRun {
     }
 
     /// The number of trials the study had when it was opened.
-    pub(super) fn found(&self) -> usize {
+    pub(super) fn trials_found(&self) -> usize {
         self.found
     }
 
@@ -148,7 +152,7 @@ impl StudyRun {
     }
 
     /// Runs the study to its end, or until `interrupt` comes, and shows it on `display`.
-    pub(super) fn run(&mut self, interrupt: &Interrupt, display: &mut Display) -> Outcome {
+    pub(super) fn run(&mut self, interrupt: &Interrupt, display: &mut StudyDisplay) -> CommandResult {
         let mut notices =
             NoticePrinter::new(&self.workload, self.driver.session().warm_start_range(), display);
         let ran = self.driver.run(&interrupt.flag, &mut |study, event| notices.observe(study, &event));
@@ -181,8 +185,8 @@ impl StudyRun {
     }
 
     /// Writes the state of the sampler next to the log, for people to read. A resumed study does not read this file.
-    fn write_q_table(&self) -> Outcome {
-        let Some(learned) = self.study().learned() else { return Ok(()) };
+    fn write_q_table(&self) -> CommandResult {
+        let Some(learned) = self.study().learned_state() else { return Ok(()) };
         let path = self.directory.join("q_table.json");
         let text = serde_json::to_string_pretty(&learned).map_err(Failure::midway)?;
         foretell_run::write_atomically(&path, text.as_bytes())
@@ -194,9 +198,9 @@ impl StudyRun {
 /// now, and without the checkpoints of those trials. Any other study continues: its trials may have written values that nobody has read.
 fn open_session(
     directory: &Path,
-    Described { mut spec, request, new_study }: Described,
+    DescribedStudy { mut spec, request, new_study }: DescribedStudy,
     mut store: EventStore,
-    survey: &Survey,
+    survey: &EventLogSurvey,
 ) -> Result<Session<EventStore>, Failure> {
     if let Some(there) = &survey.study {
         let again = request
@@ -244,7 +248,7 @@ fn is_foretell_command() -> bool {
 }
 
 /// Ends the processes that a killed search left running, of its first `trials` trials.
-fn end_abandoned_trials(directory: &Path, trials: u64) -> Outcome {
+fn end_abandoned_trials(directory: &Path, trials: u64) -> CommandResult {
     let directories = (0..trials).map(|trial| trial_directory(directory, trial));
     end_all_abandoned(directories, STOP_GRACE_PERIOD).map(drop).map_err(Failure::midway)
 }

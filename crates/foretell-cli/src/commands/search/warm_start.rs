@@ -25,22 +25,22 @@ pub(super) fn runs(paths: &[PathBuf], spec: &StudySpec) -> Result<Vec<Run>, Fail
 
 /// Returns `spec` with the predictor that learns best from the earlier `runs` and how sure it has to be, unless somebody chose one. A notice names
 /// both if the study is new.
-pub(super) fn taught(spec: StudySpec, asked: &StudyRequest, runs: &[Run], is_new: bool) -> StudySpec {
+pub(super) fn apply_lessons(spec: StudySpec, asked: &StudyRequest, runs: &[Run], is_new: bool) -> StudySpec {
     let Some(lessons) = asked.lessons(&spec, runs) else { return spec };
     if is_new {
         note(&lessons.to_string());
     }
-    lessons.taught(spec)
+    lessons.apply_to(spec)
 }
 
 /// Runs that a study learns from without being told: all trials of earlier studies of the same program, as far as they were trained.
-pub(super) struct Lessons {
+pub(super) struct EarlierLessons {
     pub(super) runs: Vec<Run>,
     completed: usize,
     studies: usize,
 }
 
-impl fmt::Display for Lessons {
+impl fmt::Display for EarlierLessons {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { runs, completed, studies } = self;
         let noun = if *studies == 1 { "study" } else { "studies" };
@@ -55,7 +55,7 @@ impl fmt::Display for Lessons {
 /// The lessons for the new study of `spec` in `directory`: of the studies next to it with the same program, metric and direction, except those in
 /// `named`. `None` if there are none, or if the stop rule learns only from completed trials. Ranges and fixed options may differ: whether the
 /// lessons fit is seen from the first trials. Unreadable folders are skipped.
-pub(super) fn lessons(directory: &Path, spec: &StudySpec, named: &[PathBuf]) -> Option<Lessons> {
+pub(super) fn lessons(directory: &Path, spec: &StudySpec, named: &[PathBuf]) -> Option<EarlierLessons> {
     if directory.exists() || !spec.policy.learns_from_curves() {
         return None;
     }
@@ -66,7 +66,7 @@ pub(super) fn lessons(directory: &Path, spec: &StudySpec, named: &[PathBuf]) -> 
     };
     // one folder may be written in several ways, with `..` for example, and must not count twice
     let named: Vec<_> = named.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    let mut lessons = Lessons { runs: Vec::new(), completed: 0, studies: 0 };
+    let mut lessons = EarlierLessons { runs: Vec::new(), completed: 0, studies: 0 };
     for stored in list_studies_beside(directory, is_same) {
         let is_named = stored.directory.canonicalize().is_ok_and(|folder| named.contains(&folder));
         let runs = if is_named { Vec::new() } else { stored.runs_for(spec).unwrap_or_default() };
@@ -177,10 +177,10 @@ fn read_curve_runs(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
     }
     let mut runs = recorded.runs;
     for curve in runs.iter_mut().map(|run| &mut run.curve) {
-        let end = curve.last().filter(|(step, _)| *step as u64 + 1 == spec.max_resource);
+        let end = curve.last_point().filter(|(step, _)| *step as u64 + 1 == spec.max_resource);
         if let Some((step, score)) = end.filter(|_| curve.steps()[0] == 0.0) {
             // steps that count from 0 end one before a trial's; a divergence stays a divergence
-            let _ = curve.push(step + 1.0, spec.direction.value(score), spec.direction);
+            let _ = curve.push(step + 1.0, spec.direction.to_value(score), spec.direction);
         }
     }
     Ok(runs)
@@ -206,14 +206,14 @@ fn check_runs(path: &Path, runs: &[Run], spec: &StudySpec, is_study: bool) -> Re
     let levels =
         spec.resource().map(|whole| spec.schedule.levels(whole)).transpose().map_err(Failure::input)?;
     let lowest = levels.and_then(|levels| levels.first().copied()).unwrap_or(1);
-    let reaches = |run: &Run| run.curve.last().is_some_and(|(step, _)| step >= lowest as f64);
+    let reaches = |run: &Run| run.curve.last_point().is_some_and(|(step, _)| step >= lowest as f64);
     if !runs.iter().any(reaches) {
         return refusal(format!(
             "none of its {} runs reaches epoch {lowest}, so forecasts cannot learn from it. Remove it",
             runs.len()
         ));
     }
-    let names = spec.space.searched();
+    let names = spec.space.searched_names();
     let known = |name: &&&str| runs.iter().any(|run| run.configuration.contains_key(**name));
     let missing = names.iter().find(|name| !known(name));
     if let Some(missing) = missing.filter(|_| !is_study || !names.iter().any(|name| known(&name))) {
@@ -224,7 +224,7 @@ fn check_runs(path: &Path, runs: &[Run], spec: &StudySpec, is_study: bool) -> Re
     let Space::Parameters(space) = &spec.space else { return Ok(()) };
     let numbers = space.parameters().iter().filter(|p| !matches!(p.kind, ParameterKind::Choice { .. }));
     for name in numbers.map(|parameter| parameter.name.as_str()) {
-        let text = |run: &&Run| run.configuration.get(name).is_some_and(|value| value.text().is_some());
+        let text = |run: &&Run| run.configuration.get(name).is_some_and(|value| value.as_text().is_some());
         if let Some(run) = runs.iter().find(text) {
             return refusal(format!(
                 "`{name}` of run {} is `{}`, but this study searches numbers. Correct it, or leave the cell empty",

@@ -7,7 +7,7 @@ use crate::catalogue::named_space;
 use crate::failure::Failure;
 use foretell::Direction;
 use foretell_logs::direction_of;
-pub(crate) use foretell_logs::printed::name_in;
+pub(crate) use foretell_logs::printed::metric_name_in;
 use foretell_run::{
     CONFIG_PLACEHOLDER, ConfigFile, EPOCHS_PLACEHOLDER, HookScope, MetricSource, PARAMS_FILE, PARAMS_JSON,
     PRINTED_SOURCE, SEED_PLACEHOLDER, TRIAL_DIR, fill_placeholders,
@@ -43,7 +43,7 @@ pub(crate) struct Workload {
 
 impl Workload {
     /// The user's own command, or the built-in networks where there is none.
-    pub(super) fn asked(arguments: &SearchArguments) -> Result<Self, Failure> {
+    pub(super) fn from_arguments(arguments: &SearchArguments) -> Result<Self, Failure> {
         if !arguments.command.is_empty() {
             return Self::command(arguments);
         }
@@ -85,7 +85,7 @@ impl Workload {
         description.extend(arguments.step.clone().map(|step| ("step".to_owned(), step)));
         description.extend(source.map(|source| ("source".to_owned(), source)));
         Ok(Self {
-            unplaced: unplaced(&arguments.command, &space),
+            unplaced: unplaced_parameters(&arguments.command, &space),
             config,
             space,
             command: arguments.command.clone(),
@@ -93,13 +93,13 @@ impl Workload {
             unnamed: arguments.metric().is_none() && arguments.direction().is_none(),
             description,
             about: shown,
-            metric_name: arguments.metric().map(if is_hooked { str::to_owned } else { name_in }),
+            metric_name: arguments.metric().map(if is_hooked { str::to_owned } else { metric_name_in }),
             epochs: None,
         })
     }
 
     /// A description; for the user's own command, with its metric and direction.
-    pub(super) fn described(&self, spec: &StudySpec) -> String {
+    pub(super) fn describe_for_study(&self, spec: &StudySpec) -> String {
         if self.is_built_in() {
             return self.about.clone();
         }
@@ -109,9 +109,9 @@ impl Workload {
                 Direction::Minimize => "--minimize",
                 Direction::Maximize => "--maximize",
             };
-            format!(". Its name suggests that {} is better; if so, remove {flag}", named.better())
+            format!(". Its name suggests that {} is better; if so, remove {flag}", named.better_word())
         });
-        format!("{}\nmetric: {}, {} is better{doubt}", self.about, spec.metric, spec.direction.better())
+        format!("{}\nmetric: {}, {} is better{doubt}", self.about, spec.metric, spec.direction.better_word())
     }
 
     /// The series that the hook reads, if that is the source of the metric.
@@ -158,7 +158,7 @@ impl Workload {
     /// The built-in networks.
     #[cfg(feature = "nn")]
     fn built_in(arguments: &SearchArguments) -> Result<Self, Failure> {
-        let built_in = BuiltIn::asked(arguments)?;
+        let built_in = BuiltIn::from_arguments(arguments)?;
         let program = std::env::current_exe().map_err(Failure::midway)?.to_string_lossy().into_owned();
         let mut command = vec![program, "train".to_owned()];
         for (flag, value) in &built_in.flags {
@@ -227,7 +227,7 @@ fn read_config_file(arguments: &SearchArguments, space: &Space) -> Result<Option
 }
 
 /// The parameters of `space` that no placeholder in `command` stands for.
-fn unplaced(command: &[String], space: &Space) -> Vec<String> {
+fn unplaced_parameters(command: &[String], space: &Space) -> Vec<String> {
     let holds = |name: &str| {
         [format!("{{{name}}}"), format!("{{*{name}}}")]
             .iter()

@@ -2,7 +2,7 @@
 
 use crate::asked;
 use crate::commands::search::again::no_trial;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::{metric_value, print, print_json, with_deviation};
 use crate::view::report;
 use clap::ValueEnum;
@@ -52,8 +52,8 @@ struct BestDocument<'a> {
 }
 
 /// Shows the `rank`-th best trial.
-pub(super) fn run(stored: &StoredStudy, rank: usize, format: BestFormat) -> Outcome {
-    let leaders = report::ranked(&stored.study, rank);
+pub(super) fn run(stored: &StoredStudy, rank: usize, format: BestFormat) -> CommandResult {
+    let leaders = report::rank_trials(&stored.study, rank);
     let Some(leader) = leaders.get(rank - 1) else {
         return Err(Failure::midway(match leaders.len() {
             0 => report::best_incomplete(&stored.study, &stored.directory)
@@ -71,10 +71,10 @@ pub(super) fn run(stored: &StoredStudy, rank: usize, format: BestFormat) -> Outc
         rank,
         metric: &spec.metric,
         score: leader.score,
-        seeds: stored.study.repeated(leader.trial),
+        seeds: stored.study.repeat_values(leader.trial),
         forecast: trial.decision.as_ref().and_then(|decision| decision.forecast),
         configuration: &trial.configuration,
-        command: asked::command_of(&stored.directory, spec, leader.trial, &trial.configuration),
+        command: asked::retrain_command(&stored.directory, spec, leader.trial, &trial.configuration),
         checkpoints: is_there.then_some(checkpoints),
     };
     match format {
@@ -83,7 +83,7 @@ pub(super) fn run(stored: &StoredStudy, rank: usize, format: BestFormat) -> Outc
         BestFormat::Toml => print(toml(&document)?.trim_end()),
         BestFormat::Yaml => print(&yaml(&document)),
         BestFormat::Args => match &document.command {
-            Some(command) => print(&asked::shell_line(command)),
+            Some(command) => print(&asked::quote_for_shell(command)),
             None => Err(Failure::input(
                 "the command is unknown, because another program started the trials. To print the parameters, add --format json",
             )),
@@ -109,12 +109,12 @@ fn text(document: &BestDocument<'_>, stored: &StoredStudy) -> String {
         lines.push(format!("checkpoints: {}", path.display()));
     }
     if let Some(command) = &document.command {
-        lines.push(format!("run it:\n  {}", asked::shell_line(command)));
+        lines.push(format!("run it:\n  {}", asked::quote_for_shell(command)));
         lines.extend(secrets_hint(&stored.directory, command).map(|hint| format!("  ({hint})")));
         let which = if *rank == 1 { String::new() } else { format!(" --trial {trial}") };
         lines.push(format!(
             "with three new seeds:\n  foretell study run {}{which} --seeds 3",
-            asked::shell_line(&[stored.directory.display().to_string()])
+            asked::quote_for_shell(&[stored.directory.display().to_string()])
         ));
     }
     lines.join("\n")

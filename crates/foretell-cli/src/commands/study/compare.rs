@@ -1,8 +1,8 @@
 //! `foretell study compare`: whether one study found something better than another, and how sure that is.
 
 use crate::catalogue::catalogue;
-use crate::failure::{Failure, Outcome};
-use crate::output::{Format, metric_difference, metric_value, print, print_json, with_deviation};
+use crate::failure::{CommandResult, Failure};
+use crate::output::{OutputFormat, metric_difference, metric_value, print, print_json, with_deviation};
 use foretell::statistics::{mean, normal_quantile};
 use foretell_run::StoredStudy;
 use foretell_search::{Best, Study, Trial, TrialState};
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// One study.
 #[derive(Serialize)]
-struct Side {
+struct StudySide {
     study: String,
     trials: usize,
     epochs: u64,
@@ -45,8 +45,8 @@ enum DifferenceBasis {
 struct CompareDocument {
     schema: &'static str,
     metric: String,
-    a: Side,
-    b: Side,
+    a: StudySide,
+    b: StudySide,
     /// How much better B is, in the metric's unit; negative where A is better.
     b_is_better_by: f64,
     by: DifferenceBasis,
@@ -90,16 +90,16 @@ fn deviation(scores: &[f64]) -> f64 {
 }
 
 /// Compares the studies.
-pub(super) fn run(first: &StoredStudy, second: &StoredStudy, format: Format) -> Outcome {
+pub(super) fn run(first: &StoredStudy, second: &StoredStudy, format: OutputFormat) -> CommandResult {
     let (one, other) = (first.study.spec(), second.study.spec());
     if (&one.metric, one.direction) != (&other.metric, other.direction) {
         return Err(Failure::input(format!(
             "cannot compare the studies: {} searches for a {} {}, but {} for a {} {}",
             first.directory.display(),
-            one.direction.better(),
+            one.direction.better_word(),
             one.metric,
             second.directory.display(),
-            other.direction.better(),
+            other.direction.better_word(),
             other.metric
         )));
     }
@@ -108,7 +108,7 @@ pub(super) fn run(first: &StoredStudy, second: &StoredStudy, format: Format) -> 
     let a = side(first, epochs, &mut noise)?;
     let b = side(second, epochs, &mut noise)?;
     let (better_by, by, half) = difference(&a, &b, noise);
-    let sign = one.direction.score(1.0);
+    let sign = one.direction.to_score(1.0);
     let better_by = sign * better_by;
     let interval = half.map(|half| (better_by - half, better_by + half));
     let unsure = half.is_some_and(|half| better_by.abs() <= half) && better_by != 0.0;
@@ -128,13 +128,13 @@ pub(super) fn run(first: &StoredStudy, second: &StoredStudy, format: Format) -> 
         b,
     };
     match format {
-        Format::Json => print_json(&document),
-        Format::Table => print(&text(&document, noise, epochs)),
+        OutputFormat::Json => print_json(&document),
+        OutputFormat::Table => print(&text(&document, noise, epochs)),
     }
 }
 
 /// How much larger B's value is than A's, the basis, and half of the 95 % interval.
-fn difference(a: &Side, b: &Side, noise: TrainingNoise) -> (f64, DifferenceBasis, Option<f64>) {
+fn difference(a: &StudySide, b: &StudySide, noise: TrainingNoise) -> (f64, DifferenceBasis, Option<f64>) {
     let (n, m) = (a.again.len() as f64, b.again.len() as f64);
     let pairs = pairs(a, b);
     if pairs.len() > 1 {
@@ -165,14 +165,14 @@ fn difference(a: &Side, b: &Side, noise: TrainingNoise) -> (f64, DifferenceBasis
 }
 
 /// The lead of B's winner over A's, for each seed that both were trained with.
-fn pairs(a: &Side, b: &Side) -> Vec<f64> {
+fn pairs(a: &StudySide, b: &StudySide) -> Vec<f64> {
     let known: BTreeMap<u32, f64> = a.seeds.iter().copied().zip(a.again.iter().copied()).collect();
     let of_b = b.seeds.iter().zip(&b.again);
     of_b.filter_map(|(seed, score)| Some(score - known.get(seed)?)).collect()
 }
 
 /// How many seeds of each make the half of the 95 % interval as small as the difference is, with the standard deviation seen so far.
-fn seeds_needed(a: &Side, b: &Side, noise: TrainingNoise, difference: f64) -> Option<u64> {
+fn seeds_needed(a: &StudySide, b: &StudySide, noise: TrainingNoise, difference: f64) -> Option<u64> {
     let pairs = pairs(a, b);
     let variance = match pairs.len() {
         // the difference of two single trainings has twice the variance of one
@@ -199,7 +199,7 @@ fn t_quantile(freedom: f64) -> f64 {
     z + terms.iter().sum::<f64>()
 }
 
-fn side(stored: &StoredStudy, epochs: u64, noise: &mut TrainingNoise) -> Result<Side, Failure> {
+fn side(stored: &StoredStudy, epochs: u64, noise: &mut TrainingNoise) -> Result<StudySide, Failure> {
     let best = stored.study.best().ok_or_else(|| {
         Failure::midway(format!(
             "{}: no trial was completed, so there is no best one yet",
@@ -221,7 +221,7 @@ fn side(stored: &StoredStudy, epochs: u64, noise: &mut TrainingNoise) -> Result<
         }
     }
     alike.values().for_each(|scores| noise.take(scores));
-    Ok(Side {
+    Ok(StudySide {
         study: stored.directory.display().to_string(),
         trials: stored.study.trials().len(),
         epochs: stored.study.progress().spent,
@@ -247,7 +247,7 @@ fn read_retraining_scores(directory: &Path, until: u64) -> BTreeMap<u64, Vec<(u3
         // trainings of another length would mix the effect of the length into the noise
         if spec.max_resource == until {
             let achieved = |(number, trial): (usize, &Trial)| {
-                Some((spec.trial_seed(number as u64), trial.achieved(spec)?))
+                Some((spec.trial_seed(number as u64), trial.achieved_result(spec)?))
             };
             scores
                 .entry(trial)
@@ -278,7 +278,7 @@ fn best_after(stored: &StoredStudy, epochs: u64) -> Result<Option<f64>, Failure>
 
 fn text(document: &CompareDocument, noise: TrainingNoise, epochs: u64) -> String {
     let CompareDocument { metric, a, b, by, .. } = document;
-    let line = |letter: &str, side: &Side| {
+    let line = |letter: &str, side: &StudySide| {
         format!(
             "{letter}: {}: {metric} {} (trial {}), {} trials, {} epochs",
             side.study,
@@ -296,7 +296,7 @@ fn text(document: &CompareDocument, noise: TrainingNoise, epochs: u64) -> String
             metric_value(second)
         ));
     }
-    let seeds = |side: &Side| {
+    let seeds = |side: &StudySide| {
         format!(
             "{} with {} seeds",
             with_deviation(mean(&side.again), deviation(&side.again)),
@@ -307,7 +307,7 @@ fn text(document: &CompareDocument, noise: TrainingNoise, epochs: u64) -> String
         .iter()
         .filter(|side| side.again.len() < 2)
         .map(|side| {
-            let study = foretell_run::shell_line(std::slice::from_ref(&side.study));
+            let study = foretell_run::quote_for_shell(std::slice::from_ref(&side.study));
             format!("foretell study run {study} --seeds 3")
         })
         .collect();
@@ -369,11 +369,11 @@ fn verdict(document: &CompareDocument) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{DifferenceBasis, Side, TrainingNoise, difference, seeds_needed, t_quantile};
+    use super::{DifferenceBasis, StudySide, TrainingNoise, difference, seeds_needed, t_quantile};
     use foretell_search::Best;
 
-    fn side(score: f64, again: &[f64]) -> Side {
-        Side {
+    fn side(score: f64, again: &[f64]) -> StudySide {
+        StudySide {
             study: String::new(),
             trials: 1,
             epochs: 1,
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn seeds_of_both_are_paired_and_identical_trainings_give_no_interval() {
-        let with = |score: f64, again: &[f64]| Side { seeds: vec![7, 8, 9], ..side(score, again) };
+        let with = |score: f64, again: &[f64]| StudySide { seeds: vec![7, 8, 9], ..side(score, again) };
         // differences 0.01, 0.02, 0.03: mean 0.02, standard deviation 0.01
         let (by, what, half) = difference(
             &with(0.9, &[0.8, 0.7, 0.9]),
@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn as_many_seeds_are_needed_as_make_the_interval_as_small_as_the_difference() {
-        let with = |again: &[f64]| Side { seeds: (0..again.len() as u32).collect(), ..side(0.9, again) };
+        let with = |again: &[f64]| StudySide { seeds: (0..again.len() as u32).collect(), ..side(0.9, again) };
         // differences 0.01, 0.02, 0.03 with a standard deviation of 0.01: (1.96 · 0.01 / 0.004)² = 24.01
         let (a, b) = (with(&[0.8, 0.7, 0.9]), with(&[0.81, 0.72, 0.93]));
         assert_eq!(seeds_needed(&a, &b, TrainingNoise::default(), 0.004), Some(25 + 2));

@@ -1,13 +1,13 @@
 //! `foretell study doctor`: checks a study's log, and keeps the sound records of a damaged one.
 
 use crate::catalogue::catalogue;
-use crate::failure::{Failure, Outcome};
-use crate::output::{Format, print, print_json};
+use crate::failure::{CommandResult, Failure};
+use crate::output::{OutputFormat, print, print_json};
 use foretell::Configuration;
 use foretell_run::{
     EventLogError, LineTreatment, LogRepair, LogSalvage, StoredStudy, log_path, trial_directory,
 };
-use foretell_search::{LogLosses, Mended, Record, Study};
+use foretell_search::{LogLosses, MendedRecord, Record, Study};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const STUDY_SCHEMA: &str = "foretell.study/1";
 /// The most problems that are printed one by one, and the most computed records.
 const MAX_PRINTED_PROBLEMS: usize = 20;
 /// How often records are put together again for one of them that does not follow; after that, all of these are left out at once.
-const CAREFUL_PASSES: u32 = 40;
+const MAX_CAREFUL_PASSES: u32 = 40;
 
 /// The result of checking a log.
 #[derive(Serialize)]
@@ -48,7 +48,7 @@ struct LogDamage {
     computed: Vec<ComputedRecord>,
     /// Records that are lost for good.
     lost: u64,
-    problems: Vec<Problem>,
+    problems: Vec<LogProblem>,
     /// Where the damaged log is, once it was repaired.
     #[serde(skip_serializing_if = "Option::is_none")]
     damaged: Option<PathBuf>,
@@ -56,7 +56,7 @@ struct LogDamage {
 
 /// One thing that is wrong.
 #[derive(Serialize)]
-struct Problem {
+struct LogProblem {
     line: usize,
     problem: String,
     /// Whether its record is kept all the same.
@@ -92,7 +92,7 @@ struct DamagedDocument<'a> {
 }
 
 /// Runs the command.
-pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
+pub(super) fn run(directory: &Path, repair: bool, format: OutputFormat) -> CommandResult {
     let log = log_path(directory);
     if !log.is_file() || std::fs::metadata(&log).is_ok_and(|about| about.len() == 0) {
         return StoredStudy::read(directory, catalogue()).map(drop).map_err(Failure::input); // it says that there is no study
@@ -124,14 +124,14 @@ pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
         "the log is damaged: {} problems. {} records are intact; to keep them, run `foretell study doctor {} --repair`",
         damage.problems.len(),
         damage.kept,
-        foretell_run::shell_line(&[directory.display().to_string()])
+        foretell_run::quote_for_shell(&[directory.display().to_string()])
     );
     match format {
-        Format::Json => {
+        OutputFormat::Json => {
             let study = directory.display().to_string();
             print_json(&DamagedDocument { schema: STUDY_SCHEMA, study, sound: false, damage: &damage })?;
         }
-        Format::Table => print(&damage_text(&damage))?,
+        OutputFormat::Table => print(&damage_text(&damage))?,
     }
     let first = damage.problems.first().map_or(1, |problem| problem.line);
     Err(Failure::input(format!("{}, line {first}: {said}", log.display())))
@@ -146,9 +146,9 @@ fn examine(
     log: &Path,
     is_read: bool,
 ) -> Result<(LogRepair<Record>, LogDamage), Failure> {
-    let mut damage = LogDamage { problems: unsound(salvage, is_read), ..LogDamage::default() };
+    let mut damage = LogDamage { problems: list_unsound_lines(salvage, is_read), ..LogDamage::default() };
     let mut left_out = BTreeSet::new();
-    let mut passes = 0..CAREFUL_PASSES;
+    let mut passes = 0..MAX_CAREFUL_PASSES;
     let mended = loop {
         let mended = mend(salvage, log, &left_out)?;
         if mended.refused.is_empty() {
@@ -158,7 +158,7 @@ fn examine(
         let most = passes.next().map_or(usize::MAX, |_| 1);
         for RefusedRecord { place, line, why } in mended.refused.into_iter().take(most) {
             left_out.insert(place);
-            damage.problems.push(Problem { line, problem: why, kept: false, fate: "left out" });
+            damage.problems.push(LogProblem { line, problem: why, kept: false, fate: "left out" });
         }
     };
     damage.computed = mended.computed;
@@ -211,9 +211,9 @@ fn mend(
     let records = records.map(|(_, salvaged)| salvaged.map(|salvaged| salvaged.record));
     let mut next = places.iter();
     let mended: Result<Result<(), EventLogError>, _> =
-        Study::mend(&losses, records, &|trial| configuration_of(log, trial), &mut |mended: Mended| {
+        Study::mend(&losses, records, &|trial| configuration_of(log, trial), &mut |mended: MendedRecord| {
             let Some(&(place, line)) = next.next() else { return };
-            together.computed.extend(computed(line, &mended.inserted, mended.certain));
+            together.computed.extend(list_computed_records(line, &mended.inserted, mended.certain));
             if !mended.inserted.is_empty() {
                 together.inserted.insert(place, mended.inserted);
             }
@@ -235,7 +235,7 @@ fn refuse_repair(log: &Path, why: &foretell_search::StudyError) -> Failure {
 }
 
 /// The lines that are not sound. A torn last line is nothing wrong, where the log `is_read` up to it.
-fn unsound(salvage: &LogSalvage<Record>, is_read: bool) -> Vec<Problem> {
+fn list_unsound_lines(salvage: &LogSalvage<Record>, is_read: bool) -> Vec<LogProblem> {
     let last = salvage.last_line();
     let copied = salvage.first_record_source().is_some();
     let unsound = salvage.unsound_lines().iter().filter(|unsound| {
@@ -244,9 +244,9 @@ fn unsound(salvage: &LogSalvage<Record>, is_read: bool) -> Vec<Problem> {
     });
     let problem = |line: usize, problem: String, fate: &'static str| {
         let kept = fate != "left out";
-        Problem { line, problem, kept, fate }
+        LogProblem { line, problem, kept, fate }
     };
-    let mut problems: Vec<Problem> = unsound
+    let mut problems: Vec<LogProblem> = unsound
         .map(|unsound| {
             let fate = match unsound.treatment {
                 _ if copied && unsound.line == 1 => "replaced by its copy in events.jsonl.first",
@@ -271,7 +271,7 @@ fn configuration_of(log: &Path, trial: u64) -> Option<Configuration> {
 }
 
 /// The records that were `inserted` before `line`.
-fn computed(line: usize, inserted: &[Record], certain: bool) -> Vec<ComputedRecord> {
+fn list_computed_records(line: usize, inserted: &[Record], certain: bool) -> Vec<ComputedRecord> {
     let mut computed = Vec::new();
     let mut lost = None;
     for record in inserted {
@@ -282,7 +282,7 @@ fn computed(line: usize, inserted: &[Record], certain: bool) -> Vec<ComputedReco
             }
             Record::Started { trial, .. } => ("start", *trial),
             Record::Decided(decision) => ("decision", decision.trial),
-            _ => ("end", record.ends().unwrap_or_default()),
+            _ => ("end", record.ended_trial().unwrap_or_default()),
         };
         let unknown_configuration = what == "start" && lost == Some(trial);
         let certain = certain && !unknown_configuration;
@@ -291,7 +291,7 @@ fn computed(line: usize, inserted: &[Record], certain: bool) -> Vec<ComputedReco
     computed
 }
 
-fn print_sound(stored: &StoredStudy, repair: Option<LogDamage>, format: Format) -> Outcome {
+fn print_sound(stored: &StoredStudy, repair: Option<LogDamage>, format: OutputFormat) -> CommandResult {
     let trials = stored.study.trials();
     let diagnosis = Diagnosis {
         schema: STUDY_SCHEMA,
@@ -306,8 +306,8 @@ fn print_sound(stored: &StoredStudy, repair: Option<LogDamage>, format: Format) 
         repair,
     };
     match format {
-        Format::Json => print_json(&diagnosis),
-        Format::Table => print(&text(&diagnosis)),
+        OutputFormat::Json => print_json(&diagnosis),
+        OutputFormat::Table => print(&text(&diagnosis)),
     }
 }
 
@@ -347,7 +347,8 @@ fn text(diagnosis: &Diagnosis) -> String {
 
 /// The problems, the records computed, and those lost.
 fn damage_text(damage: &LogDamage) -> String {
-    let problem = |problem: &Problem| format!("line {}: {}: {}", problem.line, problem.problem, problem.fate);
+    let problem =
+        |problem: &LogProblem| format!("line {}: {}: {}", problem.line, problem.problem, problem.fate);
     let computed = |computed: &ComputedRecord| {
         let ComputedRecord { line, what, trial, certain, unknown_configuration } = computed;
         let doubt = match (certain, unknown_configuration) {

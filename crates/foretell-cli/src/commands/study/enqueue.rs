@@ -1,6 +1,6 @@
 //! `foretell study enqueue`: configurations to try next, also while the study runs.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::print;
 use foretell::Configuration;
 use foretell_run::{Orders, StoredStudy};
@@ -8,7 +8,7 @@ use foretell_search::Queued;
 use std::path::Path;
 
 /// Enqueues the configurations in `texts` and in the lines of `file`, after checking all of them.
-pub(super) fn run(stored: &StoredStudy, texts: &[String], file: Option<&Path>) -> Outcome {
+pub(super) fn run(stored: &StoredStudy, texts: &[String], file: Option<&Path>) -> CommandResult {
     let mut wanted: Vec<(String, Configuration)> = Vec::new();
     for text in texts {
         wanted.push((text.clone(), read(stored, &Queued::Text(text.clone()), text)?));

@@ -1,11 +1,11 @@
 //! `foretell study export`: the curves of a study, or its trials, for other programs.
 
-use super::table::{self, Table, TableFormat};
-use crate::failure::{Failure, Outcome};
+use super::table::{self, NamedColumns, TableFormat};
+use crate::failure::{CommandResult, Failure};
 use crate::output::note;
-use foretell_logs::Values;
-use foretell_run::{Draft, StoredStudy};
-use foretell_search::{LastMetrics, Reports, TRIAL_COLUMNS, see_metrics, trial_rows};
+use foretell_logs::ColumnValues;
+use foretell_run::{DraftFile, StoredStudy};
+use foretell_search::{LastMetrics, ReportColumns, TRIAL_COLUMNS, see_metrics, trial_rows};
 use serde_json::{Map, Value};
 use std::io::Write;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(super) fn run(
     trials: bool,
     format: Option<TableFormat>,
     out: Option<&Path>,
-) -> Outcome {
+) -> CommandResult {
     let format = format.unwrap_or_else(|| TableFormat::by_name(out));
     let what = match (trials, format) {
         (true, TableFormat::Jsonl) => trials_as_lines(stored, out)?,
@@ -27,7 +27,7 @@ pub(super) fn run(
         }
         (false, TableFormat::Jsonl) => curves_as_lines(stored, out)?,
         (false, _) => {
-            let mut reports = Reports::default();
+            let mut reports = ReportColumns::default();
             stored.for_each_record(|record| reports.see(&record))?;
             write_table(&reports_table(&reports), format, out)?;
             format!("{} reports", reports.trials.len())
@@ -51,18 +51,20 @@ fn rows(stored: &StoredStudy) -> Result<Vec<Map<String, Value>>, Failure> {
 }
 
 /// The columns `trial`, `step`, `value`, and `metric.NAME` for each metric that was reported by name.
-fn reports_table(reports: &Reports) -> Table {
-    let whole = |numbers: &[u64]| Values::Integers(numbers.iter().map(|&n| i64::try_from(n).ok()).collect());
+fn reports_table(reports: &ReportColumns) -> NamedColumns {
+    let whole =
+        |numbers: &[u64]| ColumnValues::Integers(numbers.iter().map(|&n| i64::try_from(n).ok()).collect());
     let first = [
         ("trial", whole(&reports.trials)),
         ("step", whole(&reports.steps)),
-        ("value", Values::Numbers(reports.values.clone())),
+        ("value", ColumnValues::Numbers(reports.values.clone())),
     ];
-    let metrics = reports.metrics().map(|(name, values)| (format!("metric.{name}"), Values::Numbers(values)));
+    let metrics =
+        reports.metrics().map(|(name, values)| (format!("metric.{name}"), ColumnValues::Numbers(values)));
     first.map(|(name, values)| (name.to_owned(), values)).into_iter().chain(metrics).collect()
 }
 
-fn write_table(table: &Table, format: TableFormat, out: Option<&Path>) -> Outcome {
+fn write_table(table: &NamedColumns, format: TableFormat, out: Option<&Path>) -> CommandResult {
     write_to_file(out, &|writer| table::write(writer, table, format))
 }
 
@@ -90,7 +92,7 @@ fn curves_as_lines(stored: &StoredStudy, out: Option<&Path>) -> Result<String, F
 }
 
 /// Lets `write` write to the file `out`, or to standard output.
-fn write_to_file(out: Option<&Path>, write: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Outcome {
+fn write_to_file(out: Option<&Path>, write: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> CommandResult {
     let Some(path) = out else {
         return write(&mut std::io::stdout().lock()).or_else(|error| match error.kind() {
             std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -98,6 +100,6 @@ fn write_to_file(out: Option<&Path>, write: &dyn Fn(&mut dyn Write) -> std::io::
         });
     };
     let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
-    let mut draft = Draft::of_output(path).map_err(failed)?;
+    let mut draft = DraftFile::for_output(path).map_err(failed)?;
     write(&mut draft).and_then(|()| draft.finish()).map_err(failed)
 }

@@ -1,13 +1,13 @@
 //! `foretell study front`: the trials that no other dominates.
 
 use super::table::{self, TableFormat};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::{print, print_json};
 use crate::plot;
 use crate::view::{front, picture};
 use clap::ValueEnum;
 use foretell_run::StoredStudy;
-use foretell_search::{Front, FrontTrial};
+use foretell_search::{FrontTrial, ParetoFront};
 use serde::Serialize;
 use serde_json::Map;
 use std::io;
@@ -29,15 +29,15 @@ pub(crate) enum FrontFormat {
 struct FrontDocument<'a> {
     schema: &'static str,
     #[serde(flatten)]
-    front: &'a Front,
+    front: &'a ParetoFront,
 }
 
 /// Shows the front of the study, and draws it into `picture`.
-pub(super) fn run(stored: &StoredStudy, format: FrontFormat, picture: Option<&Path>) -> Outcome {
+pub(super) fn run(stored: &StoredStudy, format: FrontFormat, picture: Option<&Path>) -> CommandResult {
     if let Some(path) = picture {
         plot::check_place(path, None).map_err(Failure::input)?;
     }
-    let front = Front::new(&stored.study).ok_or_else(|| {
+    let front = ParetoFront::new(&stored.study).ok_or_else(|| {
         Failure::input(format!(
             "{}: there is no front with one objective. Show the best trial with `foretell study best`, or add objectives with `foretell search --objective`",
             stored.directory.display()
@@ -58,7 +58,7 @@ pub(super) fn run(stored: &StoredStudy, format: FrontFormat, picture: Option<&Pa
 }
 
 /// One line per trial of the front: its number, its values, its parameters.
-fn csv(front: &Front) -> io::Result<String> {
+fn csv(front: &ParetoFront) -> io::Result<String> {
     let row = |trial: &FrontTrial| {
         let mut row = Map::new();
         row.insert("trial".to_owned(), trial.trial.into());

@@ -1,13 +1,13 @@
 //! `foretell study ls`: the studies of a folder.
 
-use crate::asked::{Asked, shell_line};
+use crate::asked::{RecordedCommand, quote_for_shell};
 use crate::catalogue::catalogue;
-use crate::failure::{Failure, Outcome};
-use crate::output::{Format, metric_value, note, print, print_json, table_without};
+use crate::failure::{CommandResult, Failure};
+use crate::output::{OutputFormat, metric_value, note, print, print_json, table_without};
 use crate::terminal::visible;
 use clap::ValueEnum;
 use foretell_run::{LogPosition, LogReader, StoredStudy, list_studies, log_path};
-use foretell_search::{Best, Record, Spent, Summary, Tally, date};
+use foretell_search::{Best, Record, Spent, StudySummary, Tally, date};
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const MAX_CELL_WIDTH: usize = 48;
 
 /// The sort order of studies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Order {
+pub(crate) enum SortOrder {
     /// By start date, newest last.
     #[default]
     Date,
@@ -33,7 +33,7 @@ pub(crate) enum Order {
 
 /// One study of a listing.
 #[derive(Serialize)]
-struct Listed {
+struct ListedStudy {
     study: String,
     /// When it was begun, in UTC; absent in logs of earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,61 +59,61 @@ struct Listed {
 #[derive(Serialize)]
 struct StudyListing {
     schema: &'static str,
-    studies: Vec<Listed>,
+    studies: Vec<ListedStudy>,
 }
 
 /// Lists the studies in `folder`.
-pub(super) fn run(folder: &Path, order: Order, format: Format) -> Outcome {
+pub(super) fn run(folder: &Path, order: SortOrder, format: OutputFormat) -> CommandResult {
     let failed = |error: std::io::Error| {
         Failure::input(format!("{}: {error}. Pass the folder that contains the studies", folder.display()))
     };
     let directories = list_studies(folder).map_err(failed)?;
     let read = |directory: &PathBuf| match StoredStudy::read(directory, catalogue()) {
-        Ok(stored) => Some(listed(&stored)),
+        Ok(stored) => Some(list_study(&stored)),
         Err(failure) => {
             // one damaged study must not hide the others
             note(&format!("not listed: {failure}"));
             None
         }
     };
-    let mut studies: Vec<Listed> = directories.iter().filter_map(read).collect();
+    let mut studies: Vec<ListedStudy> = directories.iter().filter_map(read).collect();
     // equal ones stay by name
     studies.sort_by(|a, b| compare_by_order(a, b, order));
     let listing = StudyListing { schema: STUDY_SCHEMA, studies };
     match format {
-        Format::Json => print_json(&listing),
-        Format::Table => print(&text(&listing)),
+        OutputFormat::Json => print_json(&listing),
+        OutputFormat::Table => print(&text(&listing)),
     }
 }
 
-fn compare_by_order(a: &Listed, b: &Listed, order: Order) -> Ordering {
+fn compare_by_order(a: &ListedStudy, b: &ListedStudy, order: SortOrder) -> Ordering {
     match order {
-        Order::Name => Ordering::Equal,
-        Order::Date => a.time.cmp(&b.time),
-        Order::Epochs => a.epochs.spent.cmp(&b.epochs.spent),
-        Order::Best => {
-            let score = |listed: &Listed| listed.score.unwrap_or(f64::NEG_INFINITY);
+        SortOrder::Name => Ordering::Equal,
+        SortOrder::Date => a.time.cmp(&b.time),
+        SortOrder::Epochs => a.epochs.spent.cmp(&b.epochs.spent),
+        SortOrder::Best => {
+            let score = |listed: &ListedStudy| listed.score.unwrap_or(f64::NEG_INFINITY);
             a.metric.cmp(&b.metric).then(score(a).total_cmp(&score(b)))
         }
     }
 }
 
-fn listed(stored: &StoredStudy) -> Listed {
-    let Summary { trials, epochs, best, direction, .. } = Summary::new(&stored.study);
+fn list_study(stored: &StoredStudy) -> ListedStudy {
+    let StudySummary { trials, epochs, best, direction, .. } = StudySummary::new(&stored.study);
     let spec = stored.study.spec();
-    let asked = Asked::read(&stored.directory).map(|asked| shorten_program(&asked.line));
+    let asked = RecordedCommand::read(&stored.directory).map(|asked| shorten_program(&asked.line));
     let time = begun(&stored.directory);
-    Listed {
+    ListedStudy {
         study: stored.directory.display().to_string(),
         begun: time.map(date),
         metric: spec.metric.clone(),
         done: stored.study.is_done(),
-        score: best.as_ref().map(|best| direction.score(best.score)),
+        score: best.as_ref().map(|best| direction.to_score(best.score)),
         trials,
         epochs,
         best,
         command: asked.or_else(|| spec.workload.get("command").cloned()),
-        note: foretell_run::notes(&stored.directory),
+        note: foretell_run::read_notes(&stored.directory),
         time: time.unwrap_or(0),
     }
 }
@@ -126,7 +126,7 @@ fn shorten_program(line: &[String]) -> String {
     {
         *program = name.to_string_lossy().into_owned();
     }
-    shell_line(&words)
+    quote_for_shell(&words)
 }
 
 /// When the first record of the log was written, in milliseconds.
@@ -141,7 +141,7 @@ fn text(listing: &StudyListing) -> String {
         return "no studies here".to_owned();
     }
     let cut = |text: &str| console::truncate_str(&visible(text), MAX_CELL_WIDTH, "…").into_owned();
-    let row = |listed: &Listed| {
+    let row = |listed: &ListedStudy| {
         let best = listed.best.as_ref();
         vec![
             listed.study.clone(),

@@ -1,17 +1,17 @@
 //! `foretell study note`: a person's notes on a study, kept in a file of its folder.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::print;
-use foretell_run::{NOTES_FILE, notes};
+use foretell_run::{NOTES_FILE, read_notes};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
 /// Notes `text`, as a line of its own, unless it is noted already.
-pub(crate) fn add(directory: &Path, text: &str) -> Outcome {
+pub(crate) fn add(directory: &Path, text: &str) -> CommandResult {
     let path = directory.join(NOTES_FILE);
     let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
-    if notes(directory).is_some_and(|there| there.lines().any(|line| line.trim() == text.trim())) {
+    if read_notes(directory).is_some_and(|there| there.lines().any(|line| line.trim() == text.trim())) {
         return Ok(());
     }
     if path.is_symlink() {
@@ -25,12 +25,12 @@ pub(crate) fn add(directory: &Path, text: &str) -> Outcome {
 }
 
 /// Adds `words`, or shows the notes if there are no words.
-pub(super) fn run(directory: &Path, words: &[String]) -> Outcome {
+pub(super) fn run(directory: &Path, words: &[String]) -> CommandResult {
     if !words.is_empty() {
         return add(directory, &words.join(" "));
     }
     print(
-        &notes(directory)
+        &read_notes(directory)
             .unwrap_or_else(|| "no notes yet. Add one with `foretell study note STUDY TEXT`".to_owned()),
     )
 }

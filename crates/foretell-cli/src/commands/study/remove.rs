@@ -1,7 +1,7 @@
 //! `foretell study rm`: removes a study.
 
 use crate::catalogue::catalogue;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::{note, print};
 use crate::terminal::{harmless, say};
 use foretell_run::{EventLogError, EventStore, StoredStudy, is_own_file, log_path};
@@ -10,7 +10,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
 /// Runs the command.
-pub(super) fn run(directory: &Path, yes: bool) -> Outcome {
+pub(super) fn run(directory: &Path, yes: bool) -> CommandResult {
     let log = log_path(directory);
     if !log.is_file() {
         return StoredStudy::read(directory, catalogue()).map(drop).map_err(Failure::input); // it says that there is no study

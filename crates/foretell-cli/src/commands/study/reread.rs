@@ -1,12 +1,12 @@
 //! `foretell study reread`: the kept output of all trials is read again with another metric, as a new study.
 
 use crate::catalogue::catalogue;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::{metric_value, print, table};
 use foretell::{Direction, direction_of};
-use foretell_logs::printed::{MetricSource, Report, ReportReader, name_in};
+use foretell_logs::printed::{MetricSource, Report, ReportReader, metric_name_in};
 use foretell_run::{EventStore, StoredStudy, log_path, trial_directory};
-use foretell_search::{Ending, Order, Session, StudySpec, Trial, TrialState};
+use foretell_search::{ManualOrder, Session, StudySpec, TrainingEnd, Trial, TrialState};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ const OUTPUT_FILE: &str = "output.log";
 const MAX_ROWS: usize = 20;
 
 /// The metric to read.
-pub(super) struct Wanted<'a> {
+pub(super) struct RereadRequest<'a> {
     /// A name, a line template or a pattern.
     pub(super) metric: &'a str,
     /// The line that contains the epoch.
@@ -28,7 +28,7 @@ pub(super) struct Wanted<'a> {
 }
 
 /// Reads the output of each trial in `stored` again, and keeps the values as a new study. Nothing is trained.
-pub(super) fn run(stored: &StoredStudy, wanted: &Wanted<'_>) -> Outcome {
+pub(super) fn run(stored: &StoredStudy, wanted: &RereadRequest<'_>) -> CommandResult {
     let source = MetricSource::parse_with(wanted.metric, wanted.step).map_err(Failure::input)?;
     let spec = reread_spec(stored.study.spec(), wanted)?;
     let folder = wanted.out.map_or_else(|| default_folder(&stored.directory), Path::to_path_buf);
@@ -68,8 +68,8 @@ pub(super) fn run(stored: &StoredStudy, wanted: &Wanted<'_>) -> Outcome {
 }
 
 /// The description of the new study.
-fn reread_spec(old: &StudySpec, wanted: &Wanted<'_>) -> Result<StudySpec, Failure> {
-    let name = name_in(wanted.metric);
+fn reread_spec(old: &StudySpec, wanted: &RereadRequest<'_>) -> Result<StudySpec, Failure> {
+    let name = metric_name_in(wanted.metric);
     let direction = wanted.direction.or_else(|| direction_of(&name)).ok_or_else(|| {
         Failure::input(format!("is a larger or a smaller {name} better? Add --maximize or --minimize"))
     })?;
@@ -90,7 +90,7 @@ fn default_folder(study: &Path) -> PathBuf {
 }
 
 /// Keeps the values of a trial, with the end that it had.
-fn keep_trial(session: &mut Session<EventStore>, trial: &Trial, reports: &[Report]) -> Outcome {
+fn keep_trial(session: &mut Session<EventStore>, trial: &Trial, reports: &[Report]) -> CommandResult {
     session.enqueue(trial.configuration.clone(), None).map_err(Failure::midway)?.map_err(Failure::midway)?;
     let Some(start) = session.ask().map_err(Failure::midway)? else { return Ok(()) };
     for report in reports {
@@ -99,12 +99,14 @@ fn keep_trial(session: &mut Session<EventStore>, trial: &Trial, reports: &[Repor
             .map_err(Failure::midway)?;
     }
     if matches!(trial.state, TrialState::Stopped { .. }) {
-        session.by_hand(start.trial, Order::Stop).map_err(Failure::midway)?;
+        session.by_hand(start.trial, ManualOrder::Stop).map_err(Failure::midway)?;
     }
     let ending = match &trial.state {
-        _ if reports.is_empty() => Ending::Failed("its output contains no value of the metric".to_owned()),
-        TrialState::Failed { .. } => Ending::Failed("as in the study that was read again".to_owned()),
-        _ => Ending::Finished,
+        _ if reports.is_empty() => {
+            TrainingEnd::Failed("its output contains no value of the metric".to_owned())
+        }
+        TrialState::Failed { .. } => TrainingEnd::Failed("as in the study that was read again".to_owned()),
+        _ => TrainingEnd::Finished,
     };
     session.tell(start.trial, ending).map_err(Failure::midway)
 }
@@ -114,15 +116,14 @@ fn print_rows(
     session: &Session<EventStore>,
     read: &[(u64, &Trial, Vec<Report>)],
     folder: &Path,
-) -> Outcome {
+) -> CommandResult {
     let last = |reports: &[Report]| {
         reports.last().and_then(|report| report.value).map_or("–".to_owned(), metric_value)
     };
     let before = |trial: &Trial| {
-        trial
-            .curve
-            .last()
-            .map_or("–".to_owned(), |(_, score)| metric_value(stored.study.spec().direction.value(score)))
+        trial.curve.last_point().map_or("–".to_owned(), |(_, score)| {
+            metric_value(stored.study.spec().direction.to_value(score))
+        })
     };
     let rows = read.iter().take(MAX_ROWS).map(|(number, trial, reports)| {
         vec![number.to_string(), before(trial), reports.len().to_string(), last(reports)]

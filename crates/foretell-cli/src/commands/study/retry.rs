@@ -1,13 +1,13 @@
 //! `foretell study retry`: failed trials are tried again, after their cause is fixed.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{CommandResult, Failure};
 use crate::output::print;
 use foretell_run::{Orders, StoredStudy};
 use foretell_search::{Record, TrialState};
 use std::collections::BTreeSet;
 
 /// Has the configurations of the failed trials `numbers` tried next, as new trials; those of all failed trials if none is named.
-pub(super) fn run(stored: &StoredStudy, numbers: &[u64]) -> Outcome {
+pub(super) fn run(stored: &StoredStudy, numbers: &[u64]) -> CommandResult {
     let trials = stored.study.trials();
     let has_failed = |number: u64| {
         trials.get(number as usize).is_some_and(|trial| matches!(trial.state, TrialState::Failed { .. }))

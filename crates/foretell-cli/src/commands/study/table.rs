@@ -1,7 +1,7 @@
 //! Tables that `foretell study export` writes: named columns, as CSV or Parquet.
 
 use clap::ValueEnum;
-use foretell_logs::{Values, write_parquet};
+use foretell_logs::{ColumnValues, write_parquet};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -31,13 +31,13 @@ impl TableFormat {
 }
 
 /// Columns by their names, of equal length.
-pub(crate) type Table = Vec<(String, Values)>;
+pub(crate) type NamedColumns = Vec<(String, ColumnValues)>;
 
 /// Columns whose values are texts, also where no trial has one.
 const TEXT_COLUMNS: [&str; 4] = ["state", "began", "reason", "error"];
 
 /// The table of `rows`: `first` are the columns that it has in any case, before its parameters and metrics.
-pub(super) fn of_rows(rows: &[Map<String, Value>], first: &[&str]) -> Table {
+pub(super) fn of_rows(rows: &[Map<String, Value>], first: &[&str]) -> NamedColumns {
     let others: BTreeSet<&str> = rows.iter().flat_map(Map::keys).map(String::as_str).collect();
     let others = others.into_iter().filter(|name| !first.contains(name));
     // parameters before metrics
@@ -47,21 +47,23 @@ pub(super) fn of_rows(rows: &[Map<String, Value>], first: &[&str]) -> Table {
 }
 
 /// A column of the one type that all its values have; of texts where they have several.
-fn values(name: &str, rows: &[Map<String, Value>]) -> Values {
+fn values(name: &str, rows: &[Map<String, Value>]) -> ColumnValues {
     let cells = || rows.iter().map(|row| row.get(name).filter(|value| !value.is_null()));
     let all = |is: fn(&Value) -> bool| cells().flatten().all(is);
     match () {
-        () if TEXT_COLUMNS.contains(&name) => Values::Texts(cells().map(|cell| cell.map(plain)).collect()),
+        () if TEXT_COLUMNS.contains(&name) => {
+            ColumnValues::Texts(cells().map(|cell| cell.map(plain)).collect())
+        }
         () if cells().flatten().next().is_some() && all(Value::is_i64) => {
-            Values::Integers(cells().map(|cell| cell.and_then(Value::as_i64)).collect())
+            ColumnValues::Integers(cells().map(|cell| cell.and_then(Value::as_i64)).collect())
         }
         () if all(Value::is_number) => {
-            Values::Numbers(cells().map(|cell| cell.and_then(Value::as_f64)).collect())
+            ColumnValues::Numbers(cells().map(|cell| cell.and_then(Value::as_f64)).collect())
         }
         () if all(Value::is_boolean) => {
-            Values::Flags(cells().map(|cell| cell.and_then(Value::as_bool)).collect())
+            ColumnValues::Flags(cells().map(|cell| cell.and_then(Value::as_bool)).collect())
         }
-        () => Values::Texts(cells().map(|cell| cell.map(plain)).collect()),
+        () => ColumnValues::Texts(cells().map(|cell| cell.map(plain)).collect()),
     }
 }
 
@@ -71,7 +73,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// Writes `table` as CSV or as Parquet.
-pub(super) fn write(writer: &mut dyn Write, table: &Table, format: TableFormat) -> io::Result<()> {
+pub(super) fn write(writer: &mut dyn Write, table: &NamedColumns, format: TableFormat) -> io::Result<()> {
     match format {
         TableFormat::Parquet => {
             let mut bytes = Vec::new();
@@ -83,7 +85,7 @@ pub(super) fn write(writer: &mut dyn Write, table: &Table, format: TableFormat) 
     writer.flush()
 }
 
-fn write_csv(writer: &mut dyn Write, table: &Table) -> io::Result<()> {
+fn write_csv(writer: &mut dyn Write, table: &NamedColumns) -> io::Result<()> {
     let mut lines = csv::Writer::from_writer(writer);
     lines.write_record(table.iter().map(|(name, _)| harmless(name)))?;
     let rows = table.first().map_or(0, |(_, values)| values.len());
@@ -94,12 +96,12 @@ fn write_csv(writer: &mut dyn Write, table: &Table) -> io::Result<()> {
 }
 
 /// The text of a cell; empty if the value is missing.
-fn cell(values: &Values, row: usize) -> String {
+fn cell(values: &ColumnValues, row: usize) -> String {
     let cell = match values {
-        Values::Integers(values) => values[row].map(|value| value.to_string()),
-        Values::Numbers(values) => values[row].map(|value| Value::from(value).to_string()),
-        Values::Flags(values) => values[row].map(|value| value.to_string()),
-        Values::Texts(values) => values[row].as_deref().map(harmless),
+        ColumnValues::Integers(values) => values[row].map(|value| value.to_string()),
+        ColumnValues::Numbers(values) => values[row].map(|value| Value::from(value).to_string()),
+        ColumnValues::Flags(values) => values[row].map(|value| value.to_string()),
+        ColumnValues::Texts(values) => values[row].as_deref().map(harmless),
     };
     cell.unwrap_or_default()
 }
@@ -114,7 +116,7 @@ fn harmless(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{TableFormat, of_rows, write};
-    use foretell_logs::Values;
+    use foretell_logs::ColumnValues;
     use serde_json::{Map, Value, json};
 
     fn rows() -> Vec<Map<String, Value>> {
@@ -130,11 +132,11 @@ mod tests {
         let table = of_rows(&rows(), &["trial", "score", "error"]);
         let names: Vec<&str> = table.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["trial", "score", "error", "param.n", "param.nest", "param.opt", "metric.loss"]);
-        assert_eq!(table[0].1, Values::Integers(vec![Some(0), Some(1)]));
-        assert_eq!(table[1].1, Values::Numbers(vec![None, None]));
-        assert_eq!(table[3].1, Values::Numbers(vec![Some(1.0), Some(0.5)]));
-        assert_eq!(table[4].1, Values::Flags(vec![Some(true), None]));
-        assert_eq!(table[5].1, Values::Texts(vec![Some("sgd".to_owned()), Some("3".to_owned())]));
+        assert_eq!(table[0].1, ColumnValues::Integers(vec![Some(0), Some(1)]));
+        assert_eq!(table[1].1, ColumnValues::Numbers(vec![None, None]));
+        assert_eq!(table[3].1, ColumnValues::Numbers(vec![Some(1.0), Some(0.5)]));
+        assert_eq!(table[4].1, ColumnValues::Flags(vec![Some(true), None]));
+        assert_eq!(table[5].1, ColumnValues::Texts(vec![Some("sgd".to_owned()), Some("3".to_owned())]));
     }
 
     #[test]

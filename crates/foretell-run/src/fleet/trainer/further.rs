@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::link::Heard;
+use super::link::TrainingMessage;
 use crate::host::hosted::MetricReading;
 use crate::process::message::FurtherScore;
 use foretell_logs::printed::{Report, final_value};
@@ -46,7 +46,7 @@ impl FurtherTrainings {
         tail: &[String],
         attempt: u64,
         reached: u64,
-    ) -> (Vec<Heard>, Option<(u64, FurtherScore)>) {
+    ) -> (Vec<TrainingMessage>, Option<(u64, FurtherScore)>) {
         let Self { held, trainings } = std::mem::take(self);
         // a single value is that of a test or of the best model
         let trainings: Vec<(u64, Option<f64>)> = trainings
@@ -55,7 +55,7 @@ impl FurtherTrainings {
             .map(|(_, step, value)| (step, value))
             .collect();
         if trainings.is_empty() {
-            return (held.into_iter().map(Heard::Report).collect(), None);
+            return (held.into_iter().map(TrainingMessage::Report).collect(), None);
         }
         let (mut heard, mut score) = (Vec::new(), FurtherScore::First);
         if let Some(last) = held {
@@ -63,12 +63,15 @@ impl FurtherTrainings {
                 std::iter::once(last.value).chain(trainings.iter().map(|it| it.1)).flatten().collect();
             let (value, of) = choose_score(&ends, final_value(tail));
             score = of;
-            heard.push(Heard::Report(MetricReading { value, ..last }));
+            heard.push(TrainingMessage::Report(MetricReading { value, ..last }));
         }
         // their epochs were trained in addition to those of the first one
         for &(step, _) in &trainings {
-            heard.push(Heard::Began { after: 0, attempt });
-            heard.push(Heard::Report(MetricReading { step: step.min(reached), ..MetricReading::default() }));
+            heard.push(TrainingMessage::Began { after: 0, attempt });
+            heard.push(TrainingMessage::Report(MetricReading {
+                step: step.min(reached),
+                ..MetricReading::default()
+            }));
         }
         (heard, Some((trainings.len() as u64 + 1, score)))
     }
@@ -93,7 +96,7 @@ fn choose_score(ends: &[f64], printed: Option<f64>) -> (Option<f64>, FurtherScor
 
 #[cfg(test)]
 mod tests {
-    use super::{BTreeMap, FurtherScore, FurtherTrainings, Heard, MetricReading, Report};
+    use super::{BTreeMap, FurtherScore, FurtherTrainings, MetricReading, Report, TrainingMessage};
 
     fn report(training: u64, step: u64, value: f64) -> Report {
         Report { step, value: Some(value), training, metrics: BTreeMap::new() }
@@ -117,9 +120,10 @@ mod tests {
         let tail: Vec<String> = tail.iter().map(|line| (*line).to_owned()).collect();
         let (heard, notice) = further.final_messages(&tail, 1, 5);
         let begun =
-            heard.iter().filter(|heard| matches!(heard, Heard::Began { after: 0, .. })).count() as u64;
+            heard.iter().filter(|heard| matches!(heard, TrainingMessage::Began { after: 0, .. })).count()
+                as u64;
         let reports = heard.into_iter().filter_map(|heard| match heard {
-            Heard::Report(reading) => Some((reading.step, reading.value)),
+            TrainingMessage::Report(reading) => Some((reading.step, reading.value)),
             _ => None,
         });
         (reports.collect(), begun, notice)
@@ -141,7 +145,7 @@ mod tests {
         (1..=8).for_each(|step| further.take_report(&report(1, step, 0.1)));
         let (heard, _) = further.final_messages(&[], 1, 3);
         let steps = heard.iter().filter_map(|heard| match heard {
-            Heard::Report(reading) => Some(reading.step),
+            TrainingMessage::Report(reading) => Some(reading.step),
             _ => None,
         });
         assert_eq!(steps.collect::<Vec<_>>(), [3], "the first training has recorded this step");
@@ -153,6 +157,9 @@ mod tests {
         let last = MetricReading { step: 5, value: Some(0.8), ..MetricReading::default() };
         further.hold_report(last.clone());
         let (heard, notice) = further.final_messages(&[], 1, 5);
-        assert!(matches!(heard.as_slice(), [Heard::Report(reading)] if *reading == last) && notice.is_none());
+        assert!(
+            matches!(heard.as_slice(), [TrainingMessage::Report(reading)] if *reading == last)
+                && notice.is_none()
+        );
     }
 }

@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use foretell_search::{Start, UNKNOWN_RESOURCE, known_resource};
+use foretell_search::{TrainingStart, UNKNOWN_RESOURCE, known_resource};
 
-use crate::fleet::executor::{Begin, Executor, ExecutorError};
+use crate::fleet::executor::{Executor, ExecutorError, StartPoint};
 use crate::host::hosted::{MetricReading, describe_silent_end};
 use crate::process::message::{MessageKind, ProcessStatus, TrialMessage, TrialNotice};
 use crate::process::trial::fold_count;
 use foretell_logs::printed::{FOLD_FIELD, Report, final_value};
 use further::FurtherTrainings;
-pub(crate) use link::{Asked, Failure, Given, Heard, Link, Sent};
+pub(crate) use link::{AskAnswer, GivenTraining, StudyAnswer, StudyLink, TrainingFailure, TrainingMessage};
 
 /// A signal reaches all processes of a job within this time.
 const SIGNAL_SPREAD_TIME: Duration = Duration::from_millis(500);
@@ -29,7 +29,7 @@ const SIGNAL_WAIT: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) enum TrainingEvent {
     /// The study is to hear of it.
-    Heard(Heard),
+    Heard(TrainingMessage),
     /// A message for people who watch.
     Noticed(TrialNotice),
     /// The output has shown which of its series is the metric: the trials after it are read alike.
@@ -40,10 +40,10 @@ pub(crate) enum TrainingEvent {
 
 /// A training that runs.
 struct RunningTraining {
-    given: Given,
+    given: GivenTraining,
     slot: usize,
     /// The start of its present attempt.
-    start: Start,
+    start: TrainingStart,
     /// The last step that it reported.
     step: Option<u64>,
     /// Whether its present attempt has reported.
@@ -59,7 +59,7 @@ struct RunningTraining {
     is_stopped: bool,
     is_handed_back: bool,
     /// The problem with it, if it is ended for that.
-    fault: Option<Failure>,
+    fault: Option<TrainingFailure>,
     further: FurtherTrainings,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Trainer<E> {
     max_resource: u64,
     /// The output that is expected of a training that reports nothing.
     expected_report: String,
-    waiting: Vec<(Given, TrainingEvent)>,
+    waiting: Vec<(GivenTraining, TrainingEvent)>,
 }
 
 impl<E: Executor> Trainer<E> {
@@ -107,7 +107,7 @@ impl<E: Executor> Trainer<E> {
     ///
     /// # Errors
     /// The executor's.
-    pub(crate) fn start_training(&mut self, slot: usize, given: Given) -> Result<(), ExecutorError> {
+    pub(crate) fn start_training(&mut self, slot: usize, given: GivenTraining) -> Result<(), ExecutorError> {
         let start = given.start.clone();
         self.start_attempt(RunningTraining {
             given,
@@ -129,15 +129,15 @@ impl<E: Executor> Trainer<E> {
     fn start_attempt(&mut self, mut running: RunningTraining) -> Result<(), ExecutorError> {
         let trial = running.start.trial;
         if self.take_unread(&mut running)? {
-            self.waiting.push((running.given, TrainingEvent::Heard(Heard::Finished)));
+            self.waiting.push((running.given, TrainingEvent::Heard(TrainingMessage::Finished)));
             return Ok(());
         }
         let from = running.start.from;
         let begun = self.executor.start(&running.start, running.slot)?;
         running.attempts += 1;
         running.has_reported = false;
-        running.is_resumed = begun == Begin::Resumed && !running.is_anew;
-        if begun == Begin::Anew && from > 0 {
+        running.is_resumed = begun == StartPoint::Resumed && !running.is_anew;
+        if begun == StartPoint::Anew && from > 0 {
             running.start.from = 0;
             self.waiting.push((running.given.clone(), began_event(0, running.attempts)));
             self.waiting
@@ -160,7 +160,7 @@ impl<E: Executor> Trainer<E> {
             // a script that counts from 0 has trained one epoch more than its step says
             start.from = report.step + u64::from(is_from_zero);
             (start.reported, running.step) = (Some(report.step), Some(report.step));
-            let heard = Heard::Report(to_reading(&report, false));
+            let heard = TrainingMessage::Report(to_reading(&report, false));
             self.waiting.push((running.given.clone(), TrainingEvent::Heard(heard)));
         }
         let lost = unread.lost.map(|note| TrainingEvent::Noticed(TrialNotice::Noted { note }));
@@ -196,7 +196,7 @@ impl<E: Executor> Trainer<E> {
         &mut self,
         wait: Duration,
         leaves: Option<&AtomicBool>,
-    ) -> Vec<(Given, TrainingEvent)> {
+    ) -> Vec<(GivenTraining, TrainingEvent)> {
         let wait = if self.waiting.is_empty() { wait } else { Duration::ZERO };
         for TrialMessage { trial, kind } in self.executor.take_messages(wait) {
             self.take_message(trial, kind, leaves);
@@ -223,7 +223,7 @@ impl<E: Executor> Trainer<E> {
                 // the report of the last epoch may be held back until the end
                 let is_held = self.running.get(&trial).is_none_or(|running| running.further.is_holding());
                 if !is_held {
-                    self.push_event(trial, TrainingEvent::Heard(Heard::Read(position)));
+                    self.push_event(trial, TrainingEvent::Heard(TrainingMessage::Read(position)));
                 }
             }
             MessageKind::Chosen(series) => self.push_event(trial, TrainingEvent::Chosen(series)),
@@ -270,7 +270,9 @@ impl<E: Executor> Trainer<E> {
             running.further.release_report()
         };
         let passed = before.into_iter().chain((!is_last).then_some(reading));
-        passed.for_each(|reading| self.push_event(trial, TrainingEvent::Heard(Heard::Report(reading))));
+        passed.for_each(|reading| {
+            self.push_event(trial, TrainingEvent::Heard(TrainingMessage::Report(reading)))
+        });
     }
 
     /// The output expected of a training, and its actual output.
@@ -282,7 +284,7 @@ impl<E: Executor> Trainer<E> {
     /// Ends a training of a command with which something is wrong.
     fn give_up(&mut self, trial: u64, why: String) {
         if let Some(running) = self.running.get_mut(&trial) {
-            running.fault.get_or_insert(Failure { why, is_of_the_command: true });
+            running.fault.get_or_insert(TrainingFailure { why, is_of_the_command: true });
             self.executor.stop(trial);
         }
     }
@@ -304,7 +306,7 @@ impl<E: Executor> Trainer<E> {
         self.waiting.extend(heard.map(|happening| (given.clone(), happening)));
         let is_whole = running.step.is_some_and(|step| step >= running.start.until);
         let is_handed_back = running.is_handed_back || was_ended_by_shared_signal(&running, status, leaves);
-        let fault = fault.map(|why| Failure { why, is_of_the_command: false });
+        let fault = fault.map(|why| TrainingFailure { why, is_of_the_command: false });
         let failure = fault
             .or_else(|| running.fault.clone())
             .or_else(|| self.find_failure(&running, status, tail, seen));
@@ -314,24 +316,26 @@ impl<E: Executor> Trainer<E> {
             self.waiting.push((given.clone(), TrainingEvent::Noticed(notice)));
         }
         let heard = match failure {
-            _ if running.is_stopped || is_whole => Heard::Finished,
+            _ if running.is_stopped || is_whole => TrainingMessage::Finished,
             // before the failures, because the signal that ends the worker ends its training, too
-            _ if is_handed_back => Heard::HandedBack,
+            _ if is_handed_back => TrainingMessage::HandedBack,
             None if (running.start.from > 0 || running.is_resumed) && !running.has_reported => {
                 return self.restart_from_beginning(running);
             }
             None if running.is_anew && !running.has_reported => {
                 let why = describe_silent_end(running.given.start.from);
-                Heard::Failed(Failure { why, is_of_the_command: false })
+                TrainingMessage::Failed(TrainingFailure { why, is_of_the_command: false })
             }
-            None => Heard::Finished,
+            None => TrainingMessage::Finished,
             // a fault of the command would come again, so that a retry is a waste
             Some(failure) if running.retried < self.retries && !failure.is_of_the_command => {
                 return self.retry_after_failure(running, failure);
             }
-            Some(failure) => Heard::Failed(failure),
+            Some(failure) => TrainingMessage::Failed(failure),
         };
-        if let (Heard::Finished, false, Some(value)) = (&heard, running.is_stopped, final_value(tail)) {
+        if let (TrainingMessage::Finished, false, Some(value)) =
+            (&heard, running.is_stopped, final_value(tail))
+        {
             self.waiting.push((given.clone(), TrainingEvent::PrintedLast(value)));
         }
         self.waiting.push((given, TrainingEvent::Heard(heard)));
@@ -344,7 +348,7 @@ impl<E: Executor> Trainer<E> {
         status: ProcessStatus,
         tail: &[String],
         seen: &str,
-    ) -> Option<Failure> {
+    ) -> Option<TrainingFailure> {
         let is_silent = running.step.is_none() && running.given.start.from == 0;
         let until = running.start.until;
         let last = known_resource(self.max_resource).unwrap_or(until);
@@ -356,7 +360,7 @@ impl<E: Executor> Trainer<E> {
                     String::new()
                 };
                 let why = format!("ended without a report{pause}: {}", self.describe_missing_report(seen));
-                return Some(Failure { why, is_of_the_command: true });
+                return Some(TrainingFailure { why, is_of_the_command: true });
             }
             (ProcessStatus::Exited(0), _) => return None,
             (ProcessStatus::Exited(code), _) => format!("exit code {code}"),
@@ -365,7 +369,7 @@ impl<E: Executor> Trainer<E> {
         };
         let why =
             if tail.is_empty() { what } else { format!("{what}; last output:\n  {}", tail.join("\n  ")) };
-        Some(Failure { why, is_of_the_command: false })
+        Some(TrainingFailure { why, is_of_the_command: false })
     }
 
     /// Trains again from the beginning what went on and ended without a report: its checkpoint may be of a later epoch than the last
@@ -373,30 +377,33 @@ impl<E: Executor> Trainer<E> {
     fn restart_from_beginning(&mut self, running: RunningTraining) {
         let (given, from) = (running.given.clone(), running.start.from);
         self.executor.forget_checkpoints(running.start.trial);
-        let start = Start { from: 0, ..running.start.clone() };
+        let start = TrainingStart { from: 0, ..running.start.clone() };
         if from > 0 {
             self.waiting.push((given.clone(), began_event(0, running.attempts + 1)));
             self.waiting.push((given.clone(), TrainingEvent::Noticed(TrialNotice::Retrained { from })));
         }
         if self.start_attempt(RunningTraining { start, is_anew: true, ..running }).is_err() {
-            let failure = Failure { why: describe_silent_end(from), is_of_the_command: false };
-            self.waiting.push((given, TrainingEvent::Heard(Heard::Failed(failure))));
+            let failure = TrainingFailure { why: describe_silent_end(from), is_of_the_command: false };
+            self.waiting.push((given, TrainingEvent::Heard(TrainingMessage::Failed(failure))));
         }
     }
 
     /// Starts a training that failed again, from its last checkpoint.
-    fn retry_after_failure(&mut self, running: RunningTraining, failure: Failure) {
+    fn retry_after_failure(&mut self, running: RunningTraining, failure: TrainingFailure) {
         let given = running.given.clone();
         let retried = running.retried + 1;
         let from = running.step.map_or(running.given.start.from, |step| step.max(running.given.start.from));
         let from = from.min(running.start.until);
-        let start =
-            Start { from, reported: running.start.reported.max(running.step), ..running.start.clone() };
+        let start = TrainingStart {
+            from,
+            reported: running.start.reported.max(running.step),
+            ..running.start.clone()
+        };
         let notice = TrialNotice::Retried { attempt: retried, why: failure.why };
         self.waiting.push((given.clone(), TrainingEvent::Noticed(notice)));
         if let Err(error) = self.start_attempt(RunningTraining { start, retried, fault: None, ..running }) {
-            let failure = Failure { why: error.to_string(), is_of_the_command: false };
-            self.waiting.push((given, TrainingEvent::Heard(Heard::Failed(failure))));
+            let failure = TrainingFailure { why: error.to_string(), is_of_the_command: false };
+            self.waiting.push((given, TrainingEvent::Heard(TrainingMessage::Failed(failure))));
         }
     }
 }
@@ -418,7 +425,7 @@ fn with_fold_as_training(mut report: Report) -> Report {
 
 /// The present attempt continues after so many epochs.
 fn began_event(after: u64, attempt: u64) -> TrainingEvent {
-    TrainingEvent::Heard(Heard::Began { after, attempt })
+    TrainingEvent::Heard(TrainingMessage::Began { after, attempt })
 }
 
 /// Whether a signal has ended the training that asks this process to end, too: clusters send it to all processes of a job.

@@ -3,14 +3,16 @@
 use std::path::Path;
 use std::time::Duration;
 
-use foretell_search::{SourcePosition, Start};
+use foretell_search::{SourcePosition, TrainingStart};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::Agent;
 use ureq::http::Request;
 
-use crate::fleet::trainer::{Asked, Failure, Given, Heard, Link, Sent};
+use crate::fleet::trainer::{
+    AskAnswer, GivenTraining, StudyAnswer, StudyLink, TrainingFailure, TrainingMessage,
+};
 use crate::host::access::ServerAccess;
 use crate::host::work::Work;
 use crate::wire;
@@ -71,20 +73,20 @@ impl HttpLink {
 
     fn post_for_trial(
         &mut self,
-        given: &Given,
+        given: &GivenTraining,
         verb: &str,
         body: impl Serialize,
-    ) -> Result<Sent, RequestError> {
+    ) -> Result<StudyAnswer, RequestError> {
         let path = format!("trials/{}/{verb}", given.trial());
         let answer: wire::Answer = self.call_study("POST", &path, Some(body))?;
-        Ok(Sent::running(answer.stop == Some(true)))
+        Ok(StudyAnswer::running(answer.stop == Some(true)))
     }
 
-    fn post_end(&mut self, given: &Given, body: wire::Tell) -> Result<Sent, RequestError> {
+    fn post_end(&mut self, given: &GivenTraining, body: wire::Tell) -> Result<StudyAnswer, RequestError> {
         let body = wire::Tell { lease: Some(given.key.clone()), ..body };
         let told: wire::Told =
             self.call_study("POST", &format!("trials/{}/tell", given.trial()), Some(body))?;
-        Ok(Sent::Ended(told.state))
+        Ok(StudyAnswer::Ended(told.state))
     }
 
     fn call_study<T: DeserializeOwned>(
@@ -165,45 +167,49 @@ impl HttpLink {
     }
 }
 
-impl Link for HttpLink {
+impl StudyLink for HttpLink {
     type Error = RequestError;
 
     /// Asks for a training. One that gets no answer is asked for by the same number again.
-    fn ask(&mut self) -> Result<Asked, RequestError> {
+    fn ask(&mut self) -> Result<AskAnswer, RequestError> {
         let body = wire::Ask { worker: Some(self.name.clone()), turn: Some(self.turn) };
         let wire::Asked { done, start } = self.call_study("POST", "ask", Some(body))?;
         // counted once it is answered, so that a copy of this question that comes after the next one has a lower number
         self.turn += 1;
-        let Some(given) = start else { return Ok(if done { Asked::Done } else { Asked::Nothing }) };
+        let Some(given) = start else { return Ok(if done { AskAnswer::Done } else { AskAnswer::Nothing }) };
         let lease = Duration::try_from_secs_f64(given.lease_seconds).map_err(unusable_answer)?;
         let wire::Given { trial, configuration, seed, from, until, lease: key, reported, read, .. } = given;
         let read = read.map(SourcePosition::from);
-        let start = Start { trial, configuration, seed, from, until, reported, read };
-        Ok(Asked::Task(Given { start, key, lease }))
+        let start = TrainingStart { trial, configuration, seed, from, until, reported, read };
+        Ok(AskAnswer::Task(GivenTraining { start, key, lease }))
     }
 
-    fn pass_on(&mut self, given: &Given, heard: &Heard) -> Result<Sent, RequestError> {
+    fn pass_on(
+        &mut self,
+        given: &GivenTraining,
+        heard: &TrainingMessage,
+    ) -> Result<StudyAnswer, RequestError> {
         let (lease, ended) = (Some(given.key.clone()), wire::Tell::default());
         match heard {
-            Heard::Alive => self.post_for_trial(given, "renew", wire::Renew { lease, read: None }),
-            Heard::Read(position) => {
+            TrainingMessage::Alive => self.post_for_trial(given, "renew", wire::Renew { lease, read: None }),
+            TrainingMessage::Read(position) => {
                 let read = Some(wire::ReadTo::from(*position));
                 self.post_for_trial(given, "renew", wire::Renew { lease, read })
             }
-            Heard::Began { after, attempt } => self.post_for_trial(
+            TrainingMessage::Began { after, attempt } => self.post_for_trial(
                 given,
                 "begin",
                 wire::Begin { after: *after, attempt: Some(*attempt), lease },
             ),
-            Heard::Report(reading) => {
+            TrainingMessage::Report(reading) => {
                 self.post_for_trial(given, "report", wire::Report::new(reading, lease.as_deref()))
             }
-            Heard::Finished => self.post_end(given, ended),
-            Heard::Failed(Failure { why, is_of_the_command: of_the_command }) => {
+            TrainingMessage::Finished => self.post_end(given, ended),
+            TrainingMessage::Failed(TrainingFailure { why, is_of_the_command: of_the_command }) => {
                 let (failure, of_the_command) = (Some(why.clone()), *of_the_command);
                 self.post_end(given, wire::Tell { failure, of_the_command, ..ended })
             }
-            Heard::HandedBack => self.post_end(given, wire::Tell { handed_back: true, ..ended }),
+            TrainingMessage::HandedBack => self.post_end(given, wire::Tell { handed_back: true, ..ended }),
         }
     }
 }

@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use crate::fleet::trainer::{Failure, Given, Heard, Trainer, TrainingEvent};
+use crate::fleet::trainer::{GivenTraining, Trainer, TrainingEvent, TrainingFailure, TrainingMessage};
 use crate::host::access::ServerAccess;
 use crate::host::work::{Work, WorkError};
 use crate::process::abandoned::{end_abandoned, runs_elsewhere};
 use crate::process::checkpoints::trial_directory;
 use crate::process::local_trials::{LocalTrials, TrialSetup};
-use crate::supervised::supervised;
+use crate::supervised::spawn_supervised;
 use http_link::{HttpLink, RequestError};
 use slot::{SlotRequest, WorkerSlot};
 
@@ -104,7 +104,7 @@ pub struct Worker {
 struct WorkerTrainings<'a> {
     trainer: Trainer<LocalTrials>,
     directory: &'a Path,
-    slots: Vec<Sender<Heard>>,
+    slots: Vec<Sender<TrainingMessage>>,
     /// The slot of each trial that runs.
     places: BTreeMap<u64, usize>,
     say: &'a dyn Fn(&str),
@@ -214,7 +214,7 @@ impl Worker {
             let slot = self.make_slot(number, heard, wishes.clone(), Arc::clone(&leaving));
             let ended = wishes.clone();
             let died = move |why: &str| drop(ended.send(SlotRequest::Ended(Some(why.to_owned()))));
-            supervised(&format!("slot {number}"), move || slot.run(), died)
+            spawn_supervised(&format!("slot {number}"), move || slot.run(), died)
                 .map_err(|error| WorkerError::System(format!("cannot start a thread: {error}")))?;
         }
         let work = &self.work;
@@ -246,7 +246,7 @@ impl Worker {
     fn make_slot(
         &self,
         number: usize,
-        heard: Receiver<Heard>,
+        heard: Receiver<TrainingMessage>,
         wishes: Sender<SlotRequest>,
         leaving: Arc<AtomicBool>,
     ) -> WorkerSlot {
@@ -312,7 +312,7 @@ impl WorkerTrainings<'_> {
     fn fulfill_request(&mut self, wish: SlotRequest, leaving: bool) {
         match wish {
             SlotRequest::Start(slot, given) if leaving => {
-                self.tell_slot(slot, Heard::HandedBack);
+                self.tell_slot(slot, TrainingMessage::HandedBack);
                 (self.say)(&format!("trial {} is handed back", given.trial()));
             }
             SlotRequest::Start(slot, given) => self.start_training(slot, given),
@@ -327,7 +327,7 @@ impl WorkerTrainings<'_> {
         }
     }
 
-    fn start_training(&mut self, slot: usize, given: Given) {
+    fn start_training(&mut self, slot: usize, given: GivenTraining) {
         let trial = given.trial();
         (self.say)(&format!("trial {trial} starts after epoch {}", given.start.from));
         let directory = trial_directory(self.directory, trial);
@@ -337,8 +337,8 @@ impl WorkerTrainings<'_> {
         }
         self.places.insert(trial, slot);
         if let Err(error) = self.trainer.start_training(slot, given) {
-            let failure = Failure { why: error.to_string(), is_of_the_command: false };
-            self.tell_slot(slot, Heard::Failed(failure));
+            let failure = TrainingFailure { why: error.to_string(), is_of_the_command: false };
+            self.tell_slot(slot, TrainingMessage::Failed(failure));
         }
     }
 
@@ -351,14 +351,17 @@ impl WorkerTrainings<'_> {
                 TrainingEvent::Noticed(notice) => (self.say)(&format!("trial {trial}: {notice}")),
                 TrainingEvent::Heard(heard) => {
                     match &heard {
-                        Heard::Finished => (self.say)(&format!("trial {trial} has ended")),
-                        Heard::HandedBack => {
+                        TrainingMessage::Finished => (self.say)(&format!("trial {trial} has ended")),
+                        TrainingMessage::HandedBack => {
                             (self.say)(&format!("trial {trial} has ended, and is handed back"))
                         }
-                        Heard::Failed(failure) => {
+                        TrainingMessage::Failed(failure) => {
                             (self.say)(&format!("trial {trial} has failed: {}", failure.why))
                         }
-                        Heard::Alive | Heard::Began { .. } | Heard::Report(_) | Heard::Read(_) => {}
+                        TrainingMessage::Alive
+                        | TrainingMessage::Began { .. }
+                        | TrainingMessage::Report(_)
+                        | TrainingMessage::Read(_) => {}
                     }
                     if let Some(&slot) = self.places.get(&trial) {
                         self.tell_slot(slot, heard);
@@ -368,7 +371,7 @@ impl WorkerTrainings<'_> {
         }
     }
 
-    fn tell_slot(&self, slot: usize, heard: Heard) {
+    fn tell_slot(&self, slot: usize, heard: TrainingMessage) {
         // a slot that has ended needs to hear nothing
         let _ = self.slots[slot].send(heard);
     }

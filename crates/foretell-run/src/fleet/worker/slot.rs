@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::http_link::{HttpLink, RequestError};
 use super::unsent::UnsentReports;
-use crate::fleet::trainer::{Asked, Given, Heard, Link, Sent};
+use crate::fleet::trainer::{AskAnswer, GivenTraining, StudyAnswer, StudyLink, TrainingMessage};
 use crate::process::checkpoints::trial_directory;
-use crate::supervised::{caught, may_panic};
+use crate::supervised::{catch_panic, may_panic};
 
 /// The pauses between tries while the server is away, or has nothing to do: from the first to the last.
 const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
@@ -24,7 +24,7 @@ const HAND_BACK_TIMEOUT: Duration = Duration::from_secs(8);
 #[derive(Debug)]
 pub(super) enum SlotRequest {
     /// A training to be started in slot number `.0`.
-    Start(usize, Given),
+    Start(usize, GivenTraining),
     /// The training of a trial to be stopped.
     Stop(u64),
     /// The training of a trial is over; whether its checkpoints are of no more use.
@@ -39,7 +39,7 @@ pub(super) enum SlotRequest {
 pub(super) struct WorkerSlot {
     pub(super) number: usize,
     pub(super) link: HttpLink,
-    pub(super) heard: Receiver<Heard>,
+    pub(super) heard: Receiver<TrainingMessage>,
     pub(super) wishes: Sender<SlotRequest>,
     /// Whether the worker is to end.
     pub(super) leaving: Arc<AtomicBool>,
@@ -53,9 +53,9 @@ pub(super) struct WorkerSlot {
 
 /// A training on its way through a slot.
 struct SlotTraining {
-    given: Given,
+    given: GivenTraining,
     /// The messages not passed on yet.
-    waiting: VecDeque<Heard>,
+    waiting: VecDeque<TrainingMessage>,
     unsent: UnsentReports,
     /// Since when the server is away.
     away: Option<Instant>,
@@ -84,15 +84,15 @@ impl WorkerSlot {
         let (mut idle_since, mut pause, mut said) = (Instant::now(), RETRY_PAUSES.0, false);
         while !self.is_leaving() {
             match self.link.ask() {
-                Ok(Asked::Task(given)) => {
+                Ok(AskAnswer::Task(given)) => {
                     let held = given.clone();
-                    caught(|| self.run_training(given))
+                    catch_panic(|| self.run_training(given))
                         .map_err(|why| self.hand_back_after_panic(&held, &why))?;
                     (idle_since, pause, said) = (Instant::now(), RETRY_PAUSES.0, false);
                     continue;
                 }
-                Ok(Asked::Done) => return Ok(()),
-                Ok(Asked::Nothing) => {}
+                Ok(AskAnswer::Done) => return Ok(()),
+                Ok(AskAnswer::Nothing) => {}
                 // an earlier question of this worker came late: it is asked again by the next number
                 Err(RequestError::Refused { field, .. }) if field.as_deref() == Some("turn") => {}
                 Err(RequestError::Refused { text, .. }) => return Err(text),
@@ -114,11 +114,11 @@ impl WorkerSlot {
     }
 
     /// Hands back the training of a trial that this slot panicked about, and answers why the slot ends.
-    fn hand_back_after_panic(&mut self, held: &Given, why: &str) -> String {
+    fn hand_back_after_panic(&mut self, held: &GivenTraining, why: &str) -> String {
         let trial = held.trial();
         self.send_request(SlotRequest::Stop(trial));
         // where the server is away, the lease expires
-        let _ = self.link.pass_on(held, &Heard::HandedBack);
+        let _ = self.link.pass_on(held, &TrainingMessage::HandedBack);
         format!(
             "the worker panicked while it passed on the reports of trial {trial} ({why}), and has handed it back. This is a bug: please report it"
         )
@@ -132,10 +132,10 @@ impl WorkerSlot {
         }
     }
 
-    fn run_training(&mut self, given: Given) {
+    fn run_training(&mut self, given: GivenTraining) {
         let (unsent, left) = UnsentReports::in_folder(&trial_directory(&self.directory, given.trial()));
         // what the worker before could not send
-        let waiting: VecDeque<Heard> = left.into_iter().map(Heard::Report).collect();
+        let waiting: VecDeque<TrainingMessage> = left.into_iter().map(TrainingMessage::Report).collect();
         let answered = Instant::now();
         let mut training = SlotTraining {
             given,
@@ -150,7 +150,7 @@ impl WorkerSlot {
             return;
         }
         if training.is_stopped || training.given.start.from >= training.given.start.until {
-            training.waiting.push_back(Heard::Finished);
+            training.waiting.push_back(TrainingMessage::Finished);
         } else {
             training.is_started = true;
             self.send_request(SlotRequest::Start(self.number, training.given.clone()));
@@ -161,7 +161,7 @@ impl WorkerSlot {
     /// Passes on messages that the worker before could not send: the training continues after it. Answers if the trial is still held.
     fn pass_on_unsent(&mut self, training: &mut SlotTraining) -> bool {
         let steps = training.waiting.iter().filter_map(|heard| match heard {
-            Heard::Report(reading) => Some(reading.step),
+            TrainingMessage::Report(reading) => Some(reading.step),
             _ => None,
         });
         let steps = steps.max();
@@ -175,7 +175,7 @@ impl WorkerSlot {
             training.given.start.from = reached;
             training.given.start.reported = training.given.start.reported.max(steps);
         } else {
-            training.waiting.push_back(Heard::HandedBack);
+            training.waiting.push_back(TrainingMessage::HandedBack);
         }
         true
     }
@@ -196,7 +196,7 @@ impl WorkerSlot {
         let is_due = training.answered.elapsed() >= renewal;
         let heard = match training.waiting.front() {
             Some(heard) => heard,
-            None if is_due || training.away.is_some() => &Heard::Alive,
+            None if is_due || training.away.is_some() => &TrainingMessage::Alive,
             None => return TrainingProgress::GoesOn,
         };
         match self.link.pass_on(&training.given, heard) {
@@ -206,7 +206,7 @@ impl WorkerSlot {
                 self.wait_for_server(training, &text)
             }
             Err(RequestError::Refused { text, field, .. }) => {
-                let is_report = matches!(training.waiting.front(), Some(Heard::Report(_)));
+                let is_report = matches!(training.waiting.front(), Some(TrainingMessage::Report(_)));
                 // only this report is wrong: the training goes on, because the trial is still this worker's
                 if is_report && field.as_deref().is_some_and(|field| ["value", "step"].contains(&field)) {
                     self.send_request(SlotRequest::Say(format!("a report is not recorded: {text}")));
@@ -226,7 +226,7 @@ impl WorkerSlot {
             Err(RecvTimeoutError::Disconnected) => return false,
         };
         for heard in std::iter::once(first).chain(self.heard.try_iter()) {
-            if let Heard::Report(reading) = &heard {
+            if let TrainingMessage::Report(reading) = &heard {
                 // before it is sent: this process may be killed while a server that hangs holds it up
                 training.unsent.keep(reading, &training.given.key);
             }
@@ -235,7 +235,7 @@ impl WorkerSlot {
         true
     }
 
-    fn obey_answer(&self, training: &mut SlotTraining, sent: Sent) -> TrainingProgress {
+    fn obey_answer(&self, training: &mut SlotTraining, sent: StudyAnswer) -> TrainingProgress {
         if let Some(since) = training.away.take() {
             let seconds = since.elapsed().as_secs();
             self.send_request(SlotRequest::Say(format!("the server is back after {seconds} s")));
@@ -247,12 +247,12 @@ impl WorkerSlot {
         }
         let trial = training.given.trial();
         match sent {
-            Sent::Stops if !std::mem::replace(&mut training.is_stopped, true) => {
+            StudyAnswer::Stops if !std::mem::replace(&mut training.is_stopped, true) => {
                 self.send_request(SlotRequest::Stop(trial));
                 TrainingProgress::GoesOn
             }
-            Sent::Stops | Sent::GoesOn => TrainingProgress::GoesOn,
-            Sent::Ended(state) => {
+            StudyAnswer::Stops | StudyAnswer::GoesOn => TrainingProgress::GoesOn,
+            StudyAnswer::Ended(state) => {
                 // a trial in one of these states may train on, here or elsewhere, or be the best, so that its checkpoints must stay
                 let is_of_use = ["paused", "handed_back", "completed", "running"].contains(&state.as_str());
                 self.send_request(SlotRequest::Over(trial, !self.is_shared && !is_of_use));
@@ -292,7 +292,7 @@ impl WorkerSlot {
         training.waiting.pop_front(); // what was refused, if it was not `renew`
         while !is_over && !training.has_ended() && self.receive_messages(training, RETRY_PAUSES.1) {}
         while let Some(heard) = training.waiting.pop_front() {
-            if let Heard::Report(_) = heard
+            if let TrainingMessage::Report(_) = heard
                 && let Err(RequestError::Away(_)) = self.link.pass_on(&training.given, &heard)
             {
                 break;
@@ -316,7 +316,7 @@ impl WorkerSlot {
 impl SlotTraining {
     /// Whether its process has ended.
     fn has_ended(&self) -> bool {
-        self.waiting.iter().any(Heard::is_end)
+        self.waiting.iter().any(TrainingMessage::is_end)
     }
 }
 
@@ -325,7 +325,7 @@ mod tests {
     use super::{SlotRequest, WorkerSlot};
     use crate::fleet::worker::http_link::HttpLink;
     use crate::host::access::ServerAccess;
-    use crate::supervised::{faults, supervised};
+    use crate::supervised::{faults, spawn_supervised};
     use std::io::{BufRead, BufReader, Read, Write};
     use std::net::TcpListener;
     use std::sync::Arc;
@@ -370,7 +370,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
         let (sender, requests) = channel();
-        supervised("server", move || serve(&listener, &sender), |why| panic!("{why}")).expect("a thread");
+        spawn_supervised("server", move || serve(&listener, &sender), |why| panic!("{why}"))
+            .expect("a thread");
         let folder = tempfile::tempdir().expect("a folder");
         let access = ServerAccess { addresses: vec![address], token: None, file: None };
         let ((_, heard), (wishes, wished)) = (channel(), channel());

@@ -10,7 +10,7 @@ use crate::regular;
 use crate::wire::Report;
 
 /// The file, in a trial's folder.
-const FILE: &str = "unsent.jsonl";
+const UNSENT_FILE: &str = "unsent.jsonl";
 
 /// The reports of one trial that wait on disk.
 pub(crate) struct UnsentReports {
@@ -21,8 +21,8 @@ pub(crate) struct UnsentReports {
 impl UnsentReports {
     /// Those of the trial in `directory`, and what another worker left there.
     pub(crate) fn in_folder(directory: &Path) -> (Self, Vec<MetricReading>) {
-        let path = directory.join(FILE);
-        let text = regular::read_to_string(&path).unwrap_or_default();
+        let path = directory.join(UNSENT_FILE);
+        let text = regular::read_regular_text(&path).unwrap_or_default();
         // the last line may be torn: that report is lost, as the training's checkpoint may be, and made again
         let read = |line: &str| serde_json::from_str::<Report>(line).ok();
         // they are another worker's: made under its lease
@@ -69,7 +69,7 @@ mod tests {
         };
         let readings = [3, 4].map(reading);
         readings.iter().for_each(|reading| unsent.keep(reading, "a-0"));
-        let file = folder.path().join(super::FILE);
+        let file = folder.path().join(super::UNSENT_FILE);
         let torn = std::fs::read_to_string(&file).expect("it is there") + "{\"step\": 5, \"va";
         std::fs::write(&file, torn).expect("it is written");
         let (mut next, left) = UnsentReports::in_folder(folder.path());

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use foretell::RunScore;
-use foretell_search::{Relation, Returned, Settings, Study, StudySpec, TrialState};
+use foretell_search::{ReturnRelation, ReturnedTrial, Study, StudySettings, StudySpec, TrialState};
 
 /// Collects the values that trainings print last, until they show that the best report counts.
 #[derive(Debug, Default)]
 pub(super) struct ScoreDetector {
     is_on: bool,
     printed: BTreeMap<u64, f64>,
-    finished: Vec<Returned>,
+    finished: Vec<ReturnedTrial>,
 }
 
 impl ScoreDetector {
@@ -21,7 +21,7 @@ impl ScoreDetector {
     }
 
     /// The training of `trial` printed `value` last.
-    pub(super) fn printed(&mut self, trial: u64, value: f64) {
+    pub(super) fn note_printed_value(&mut self, trial: u64, value: f64) {
         if self.is_on {
             self.printed.insert(trial, value);
         }
@@ -29,17 +29,19 @@ impl ScoreDetector {
 
     /// The settings that hold from here on, if the trials in `ended` show that the best report counts. Only equal values tell: the last
     /// number of a program may be anything.
-    pub(super) fn settings(&mut self, study: &Study, ended: &[u64]) -> Option<Settings> {
+    pub(super) fn settings(&mut self, study: &Study, ended: &[u64]) -> Option<StudySettings> {
         for number in ended {
             let printed = self.printed.remove(number);
             let whole = |trial: &&foretell_search::Trial| matches!(trial.state, TrialState::Completed { .. });
             let known = printed.zip(study.trial(*number).filter(whole));
             self.finished.extend(
-                known.and_then(|(value, trial)| Returned::new(&trial.curve, value, study.spec().direction)),
+                known.and_then(|(value, trial)| {
+                    ReturnedTrial::new(&trial.curve, value, study.spec().direction)
+                }),
             );
         }
-        let relation = Relation::between(&self.finished);
-        if !self.is_on || !matches!(relation, Relation::Equal { score: Some(RunScore::Best), .. }) {
+        let relation = ReturnRelation::between(&self.finished);
+        if !self.is_on || !matches!(relation, ReturnRelation::Equal { score: Some(RunScore::Best), .. }) {
             return None;
         }
         self.is_on = false;
@@ -48,7 +50,7 @@ impl ScoreDetector {
 }
 
 /// The settings by which the best report counts; `None` where it does already, or where trials were compared by the last one.
-fn best_report_settings(spec: &StudySpec) -> Option<Settings> {
+fn best_report_settings(spec: &StudySpec) -> Option<StudySettings> {
     let best = StudySpec { run_score: RunScore::Best, ..spec.clone() };
     let may = spec.run_score == RunScore::Last && spec.continues(&best) && best.validate().is_ok();
     may.then(|| best.settings())

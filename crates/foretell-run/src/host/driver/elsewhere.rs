@@ -15,7 +15,7 @@ const CALL_WAIT: Duration = Duration::from_millis(5);
 const WORKER_GONE_TIME: Duration = Duration::from_secs(10);
 
 /// The settings of a study for trainings elsewhere.
-pub struct Elsewhere<S: Store> {
+pub struct RemoteTrainings<S: Store> {
     /// Their requests and reports.
     pub calls: HostCalls<S>,
     /// The trials and their workers.
@@ -32,8 +32,8 @@ impl<E: Executor, S: Store> Driver<E, S> {
     ///
     /// # Errors
     /// [`DriverError::Store`] if a training that runs elsewhere still could not be taken up.
-    pub fn open_to(self, elsewhere: Elsewhere<S>) -> Result<Self, DriverError> {
-        let Elsewhere { calls, leases, own_workers: workers, patience } = elsewhere;
+    pub fn with_remote_trainings(self, elsewhere: RemoteTrainings<S>) -> Result<Self, DriverError> {
+        let RemoteTrainings { calls, leases, own_workers: workers, patience } = elsewhere;
         let host = self.host.with_partial_leases(leases).map_err(to_driver_error)?;
         Ok(Self { calls: Some(calls), host, workers, patience, ..self })
     }

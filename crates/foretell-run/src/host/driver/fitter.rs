@@ -4,27 +4,27 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use foretell_search::{Fit, Fitted};
+use foretell_search::{FittedModel, ModelFit};
 
-use crate::supervised::{may_panic, supervised};
+use crate::supervised::{may_panic, spawn_supervised};
 
 /// Fits one model at a time.
 #[derive(Default)]
 pub(super) struct ModelFitter {
-    thread: Option<JoinHandle<Option<Fitted>>>,
+    thread: Option<JoinHandle<Option<FittedModel>>>,
     panic: Arc<Mutex<String>>,
 }
 
 impl ModelFitter {
     /// Begins to fit a model; none may be under way.
-    pub(super) fn start(&mut self, fit: Fit) -> io::Result<()> {
+    pub(super) fn start(&mut self, fit: ModelFit) -> io::Result<()> {
         let panic = Arc::clone(&self.panic);
         let work = move || {
             may_panic("fitter");
             fit.run()
         };
         let died = move |why: &str| why.clone_into(&mut panic.lock().unwrap_or_else(PoisonError::into_inner));
-        self.thread = Some(supervised("fitter", work, died)?);
+        self.thread = Some(spawn_supervised("fitter", work, died)?);
         Ok(())
     }
 
@@ -34,7 +34,7 @@ impl ModelFitter {
     }
 
     /// The fitted model, once it is there; an error says how the predictor panicked.
-    pub(super) fn take(&mut self) -> Result<Option<Fitted>, String> {
+    pub(super) fn take(&mut self) -> Result<Option<FittedModel>, String> {
         let Some(thread) = self.thread.take_if(|thread| thread.is_finished()) else { return Ok(None) };
         match thread.join() {
             Ok(Some(fitted)) => Ok(Some(fitted)),

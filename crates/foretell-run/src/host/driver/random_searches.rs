@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use foretell::Direction;
-use foretell_search::{ParameterSpace, Parts, Session, Space, Study, StudySpec, TrialState};
+use foretell_search::{ParameterSpace, Session, Space, Study, StudyParts, StudySpec, TrialState};
 
 use super::{Driver, DriverError, RunOutcome};
 use crate::log::event_store::EventStore;
 use crate::process::local_trials::{LocalTrials, TrialSetup};
 use crate::process::trial::WatchSettings;
-use crate::supervised::{faults, supervised};
+use crate::supervised::{faults, spawn_supervised};
 use foretell_logs::printed::MetricSource;
 
 const SEARCHES: u64 = 32;
@@ -111,7 +111,7 @@ fn driver(folder: &Path, seed: u64) -> Driver<LocalTrials, EventStore> {
         unplaced: Vec::new(),
     };
     let (store, _) = EventStore::open(folder.join("events.jsonl")).expect("a log");
-    let session = Session::open(spec(seed), Parts::default(), store).expect("a study");
+    let session = Session::open(spec(seed), StudyParts::default(), store).expect("a study");
     Driver::new(session, LocalTrials::new(setup, Duration::from_secs(1)), 2, "print val_acc")
 }
 
@@ -126,7 +126,7 @@ fn run(driver: &mut Driver<LocalTrials, EventStore>) -> Result<RunOutcome, Drive
         }
         cancels.store(true, Ordering::SeqCst);
     };
-    let watch = supervised("watch", watch, |why| panic!("{why}")).expect("a thread");
+    let watch = spawn_supervised("watch", watch, |why| panic!("{why}")).expect("a thread");
     let finish = driver.run(&cancel, &mut |_, _| Ok(()));
     over.store(true, Ordering::SeqCst);
     watch.join().expect("it ends");
@@ -137,7 +137,7 @@ fn run(driver: &mut Driver<LocalTrials, EventStore>) -> Result<RunOutcome, Drive
 fn account(study: &Study, printed: &[Vec<String>], is_faulty: bool, case: &str) {
     let mut whole = 0;
     for (number, trial) in study.trials().iter().enumerate() {
-        let k = trial.configuration["k"].number().expect("a number") as usize;
+        let k = trial.configuration["k"].as_number().expect("a number") as usize;
         let expected: Vec<f64> = printed[k].iter().map(|value| value.parse().expect("a number")).collect();
         let values: Vec<f64> = trial.curve.scores().to_vec();
         let steps: Vec<f64> = (1..=values.len()).map(|step| step as f64).collect();
@@ -186,7 +186,7 @@ fn every_search_ends_and_all_printed_epochs_are_accounted_for() {
             }
         }
         account(driver.session().study(), &printed, place.is_some(), &case);
-        let ended = driver.session().study().progress().trials.ended();
+        let ended = driver.session().study().progress().trials.ended_count();
         drop(driver);
         let (_, survey) = EventStore::open(folder.path().join("events.jsonl")).expect("the log is whole");
         assert!(survey.dropped.is_none() && survey.trials >= ended, "{case}");

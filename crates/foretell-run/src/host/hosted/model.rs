@@ -3,7 +3,9 @@
 use super::{HostError, MetricReading, StudyHost};
 use crate::host::leases::Leases;
 use foretell::Direction;
-use foretell_search::{Memory, ParameterSpace, Parts, Policy, Session, Space, StudySpec, TrialState};
+use foretell_search::{
+    MemoryStore, ParameterSpace, Session, Space, StopPolicy, StudyParts, StudySpec, TrialState,
+};
 use std::path::Path;
 use std::time::Duration;
 
@@ -66,7 +68,7 @@ impl Worker {
     }
 
     /// Does the next thing that it has to do, if there is any.
-    fn act(&mut self, host: &mut StudyHost<Memory>, line: Line) {
+    fn act(&mut self, host: &mut StudyHost<MemoryStore>, line: Line) {
         if !self.has_asked {
             let Some(task) = host.ask(Some(self.name)).expect("it is stored") else { return };
             self.has_asked = true;
@@ -100,7 +102,7 @@ impl Worker {
         }
     }
 
-    fn send(&mut self, host: &mut StudyHost<Memory>, message: Message) {
+    fn send(&mut self, host: &mut StudyHost<MemoryStore>, message: Message) {
         let key = self.key.clone();
         let key = key.as_deref();
         let sent = match message {
@@ -132,11 +134,11 @@ impl Worker {
 fn spec() -> StudySpec {
     let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).expect("a space"));
     let usual = StudySpec::new(space, "acc", Direction::Maximize);
-    StudySpec { trials: 1, max_resource: EPOCHS, policy: Policy::none(), ..usual }
+    StudySpec { trials: 1, max_resource: EPOCHS, policy: StopPolicy::none(), ..usual }
 }
 
-fn host(store: Memory, folder: &Path) -> StudyHost<Memory> {
-    let session = Session::open(spec(), Parts::default(), store).expect("a session");
+fn host(store: MemoryStore, folder: &Path) -> StudyHost<MemoryStore> {
+    let session = Session::open(spec(), StudyParts::default(), store).expect("a session");
     let leases = Leases::new(Duration::from_secs(3600)).with_folder(folder);
     StudyHost::new(session).with_leases(leases).expect("a host")
 }
@@ -161,7 +163,7 @@ fn orders(counts: &mut [usize], order: &mut Vec<usize>, each: &mut dyn FnMut(&[u
 fn run(order: &[usize], finds: Found, line: Line, folder: &Path) {
     let case = format!("{order:?}, the second finds {finds:?}, {line:?}");
     let _ = std::fs::remove_file(folder.join("leases.json"));
-    let mut hosted = host(Memory::default(), folder);
+    let mut hosted = host(MemoryStore::default(), folder);
     let mut workers = [Worker::new("a", 1.0, Found::Recorded), Worker::new("b", 2.0, finds)];
     let mut is_known = true;
     for &who in order {
@@ -223,8 +225,8 @@ fn the_same_holds_where_the_owner_is_started_again_in_between() {
 #[test]
 fn a_worker_that_wakes_up_late_and_goes_on_from_anothers_checkpoint_has_trained_one_epoch() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut hosted = host(Memory::default(), folder.path());
-    let ask = |hosted: &mut StudyHost<Memory>, name| {
+    let mut hosted = host(MemoryStore::default(), folder.path());
+    let ask = |hosted: &mut StudyHost<MemoryStore>, name| {
         let task = hosted.ask(Some(name)).expect("it is stored").expect("there is a trial");
         task.lease.expect("it is leased").0
     };

@@ -5,7 +5,7 @@ use crate::parameter_space::ParameterSpace;
 use foretell::{Configuration, Value};
 
 /// One coordinate for each parameter, in \[0, 1\]; `None` where the parameter does not apply.
-pub(crate) type Point = Vec<Option<f64>>;
+pub(crate) type CubePoint = Vec<Option<f64>>;
 
 /// A parameter space as a unit cube.
 ///
@@ -17,11 +17,11 @@ pub(crate) type Point = Vec<Option<f64>>;
 /// | `logint` | (ln v − ln(lo − ½))/(ln(hi + ½) − ln(lo − ½))                |
 /// | `choice` | (i + ½)/k for option i, from 0, of k                         |
 #[derive(Clone, Debug)]
-pub(crate) struct Cube {
+pub(crate) struct UnitCube {
     space: ParameterSpace,
 }
 
-impl Cube {
+impl UnitCube {
     pub(crate) fn new(space: ParameterSpace) -> Self {
         Self { space }
     }
@@ -42,7 +42,7 @@ impl Cube {
 
     /// The number of values parameter `j` has; `None` if it is a real number.
     pub(crate) fn values(&self, j: usize) -> Option<u64> {
-        self.parameters()[j].kind.values()
+        self.parameters()[j].kind.value_count()
     }
 
     /// The configuration at `coordinates`; those of parameters that do not apply are ignored.
@@ -60,7 +60,7 @@ impl Cube {
     }
 
     /// The point of `configuration`. A value outside its range counts as the nearest bound.
-    pub(crate) fn point(&self, configuration: &Configuration) -> Point {
+    pub(crate) fn point(&self, configuration: &Configuration) -> CubePoint {
         let coordinate = |parameter: &Parameter| {
             let value = configuration.get(&parameter.name).filter(|_| parameter.applies_in(configuration))?;
             coordinate_of(&parameter.kind, value)
@@ -85,7 +85,7 @@ fn coordinate_of(kind: &ParameterKind, value: &Value) -> Option<f64> {
         let place = options.iter().position(|option| option == value)?;
         return Some((place as f64 + 0.5) / options.len() as f64);
     }
-    let x = value.number().filter(|x| x.is_finite())?;
+    let x = value.as_number().filter(|x| x.is_finite())?;
     kind.bounds().map(|bounds| bounds.share(x))
 }
 
@@ -94,8 +94,8 @@ mod tests {
     use super::*;
     use crate::samplers::random::trial_stream;
 
-    fn cube(texts: &[&str]) -> Cube {
-        Cube::new(ParameterSpace::parse(texts).unwrap())
+    fn cube(texts: &[&str]) -> UnitCube {
+        UnitCube::new(ParameterSpace::parse(texts).unwrap())
     }
 
     #[test]
@@ -109,9 +109,9 @@ mod tests {
             let coordinates: Vec<f64> = point.iter().map(|u| u.unwrap_or(0.3)).collect();
             assert!(coordinates.iter().all(|u| (0.0..=1.0).contains(u)));
             let back = cube.configuration(&coordinates);
-            cube.space.check(&back).unwrap();
+            cube.space.check_configuration(&back).unwrap();
             for (name, value) in &drawn {
-                match (value.number(), back[name].number()) {
+                match (value.as_number(), back[name].as_number()) {
                     (Some(a), Some(b)) => assert!((a - b).abs() <= 1e-9 * a.abs(), "{name}: {a} {b}"),
                     _ => assert_eq!(*value, back[name], "{name}"),
                 }

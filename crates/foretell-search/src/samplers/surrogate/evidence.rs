@@ -1,30 +1,30 @@
 //! The evidence of a sampler: the trials that were proposed, and their outcomes.
 
-use super::cube::{Cube, Point};
+use super::cube::{CubePoint, UnitCube};
 use crate::samplers::worth::Worth;
 use foretell::Configuration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A trial with a result.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Seen {
-    pub(crate) point: Point,
+pub(crate) struct SeenTrial {
+    pub(crate) point: CubePoint,
     pub(crate) worth: Worth,
 }
 
 /// The outcomes of the trials.
 #[derive(Clone, Debug)]
-pub(crate) struct Evidence {
-    pub(crate) cube: Cube,
+pub(crate) struct TrialEvidence {
+    pub(crate) cube: UnitCube,
     /// The configurations tried or being tried, as JSON.
     tried: BTreeSet<String>,
-    running: BTreeMap<u64, Point>,
-    seen: BTreeMap<u64, Seen>,
-    failed: Vec<Point>,
+    running: BTreeMap<u64, CubePoint>,
+    seen: BTreeMap<u64, SeenTrial>,
+    failed: Vec<CubePoint>,
 }
 
-impl Evidence {
-    pub(crate) fn new(cube: Cube) -> Self {
+impl TrialEvidence {
+    pub(crate) fn new(cube: UnitCube) -> Self {
         Self {
             cube,
             tried: BTreeSet::new(),
@@ -35,7 +35,7 @@ impl Evidence {
     }
 
     /// `trial` was started with `configuration`.
-    pub(crate) fn started(&mut self, trial: u64, configuration: &Configuration) {
+    pub(crate) fn observe_start(&mut self, trial: u64, configuration: &Configuration) {
         self.tried.extend(text(configuration));
         self.running.insert(trial, self.cube.point(configuration));
     }
@@ -45,12 +45,12 @@ impl Evidence {
         self.running.remove(&trial);
         let worth = Worth { sd: if worth.sd.is_finite() { worth.sd.max(0.0) } else { 0.0 }, ..worth };
         if worth.score.is_finite() {
-            self.seen.insert(trial, Seen { point: self.cube.point(configuration), worth });
+            self.seen.insert(trial, SeenTrial { point: self.cube.point(configuration), worth });
         }
     }
 
     /// `trial` has no result: it counts as the worst.
-    pub(crate) fn failed(&mut self, trial: u64, configuration: &Configuration) {
+    pub(crate) fn observe_failure(&mut self, trial: u64, configuration: &Configuration) {
         self.running.remove(&trial);
         // a trial that was paused has counted with its outlook before, which must not stay beside the failure
         self.seen.remove(&trial);
@@ -68,15 +68,16 @@ impl Evidence {
     }
 
     /// The trials with a result; those that failed have the worst score of all. Empty while none has one.
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<SeenTrial> {
         let worst = self.seen.values().map(|seen| seen.worth.score).fold(f64::INFINITY, f64::min);
-        let failed = |point: &Point| Seen { point: point.clone(), worth: Worth::measured(worst) };
+        let failed =
+            |point: &CubePoint| SeenTrial { point: point.clone(), worth: Worth::from_measurement(worst) };
         let failed = self.failed.iter().filter(|_| worst.is_finite()).map(failed);
         self.seen.values().cloned().chain(failed).collect()
     }
 
     /// The points of the trials that run.
-    pub(crate) fn running(&self) -> Vec<Point> {
+    pub(crate) fn running(&self) -> Vec<CubePoint> {
         self.running.values().cloned().collect()
     }
 }

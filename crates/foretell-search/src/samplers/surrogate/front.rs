@@ -1,11 +1,12 @@
 //! Search for a front: a Gaussian process for each objective, and how much the volume that the front dominates is expected to grow.
 
-use super::cube::Point;
-use super::evidence::{Evidence, Seen};
+use super::cube::CubePoint;
+use super::evidence::{SeenTrial, TrialEvidence};
 use super::gp::{
-    LEARNED, MAX_OBSERVATIONS, ScaledObservations, Search, believing, best_and_evenly, improvement,
+    CandidateSearch, MAX_FITTED_OBSERVATIONS, MAX_OBSERVATIONS, ScaledObservations, believing,
+    best_and_evenly, improvement,
 };
-use super::process::{Hyperparameters, Process};
+use super::process::{Hyperparameters, SurrogateProcess};
 use crate::objective::{front_of, hypervolume, places};
 use crate::samplers::worth::Worth;
 use foretell::Configuration;
@@ -53,7 +54,7 @@ impl FrontSearch {
     }
 
     /// Candidates for the next trial, the best first; none if the numbers allow no process.
-    pub(crate) fn draws(&self, evidence: &Evidence, rng: &mut impl Rng) -> Vec<Vec<f64>> {
+    pub(crate) fn draws(&self, evidence: &TrialEvidence, rng: &mut impl Rng) -> Vec<Vec<f64>> {
         let seen = evidence.seen();
         // who failed comes last, and is the worst in everything
         let mut others: Vec<Vec<f64>> = self.others.values().cloned().collect();
@@ -62,11 +63,11 @@ impl FrontSearch {
         others.resize(seen.len(), worst);
         let Some(models) = ObjectiveModels::new(evidence, &seen, &others) else { return Vec::new() };
         let growth = models.growth(evidence, &seen);
-        let value = |configuration: &Configuration, point: &Point| {
+        let value = |configuration: &Configuration, point: &CubePoint| {
             let (mean, sd) = models.metric.forecast(&evidence.cube, point);
-            growth.expected(mean, sd, &models.costs_of(evidence, point, &(self.known)(configuration)))
+            growth.expected_growth(mean, sd, &models.costs_of(evidence, point, &(self.known)(configuration)))
         };
-        Search { evidence, leaders: growth.leaders.iter().collect(), value: &value }.candidates(rng)
+        CandidateSearch { evidence, leaders: growth.leaders.iter().collect(), value: &value }.candidates(rng)
     }
 }
 
@@ -89,7 +90,7 @@ impl ObjectiveScale {
 /// One objective besides the metric.
 struct CostModel {
     turned: ObjectiveScale,
-    process: Process,
+    process: SurrogateProcess,
     center: f64,
     unit: f64,
     /// The scores of each trial, standardized.
@@ -98,12 +99,12 @@ struct CostModel {
 
 /// The processes of all objectives.
 struct ObjectiveModels {
-    metric: Process,
+    metric: SurrogateProcess,
     costs: Vec<CostModel>,
 }
 
 impl ObjectiveModels {
-    fn new(evidence: &Evidence, seen: &[Seen], others: &[Vec<f64>]) -> Option<Self> {
+    fn new(evidence: &TrialEvidence, seen: &[SeenTrial], others: &[Vec<f64>]) -> Option<Self> {
         let all: Vec<Vec<f64>> = seen
             .iter()
             .zip(others)
@@ -112,11 +113,11 @@ impl ObjectiveModels {
         let mut order: Vec<usize> = (0..all.len()).collect();
         let places = places(&all);
         order.sort_by_key(|&index| places[index]);
-        let process = |known: &[Seen]| {
-            let some = |most: usize| -> Vec<Seen> {
+        let process = |known: &[SeenTrial]| {
+            let some = |most: usize| -> Vec<SeenTrial> {
                 best_and_evenly(&order, most).into_iter().map(|index| known[index].clone()).collect()
             };
-            let lesson = ScaledObservations::new(&some(LEARNED));
+            let lesson = ScaledObservations::new(&some(MAX_FITTED_OBSERVATIONS));
             let hyperparameters =
                 Hyperparameters::likeliest(&evidence.cube, &lesson.points, &lesson.targets, &lesson.noise);
             let observations = ScaledObservations::new(&some(MAX_OBSERVATIONS));
@@ -125,11 +126,11 @@ impl ObjectiveModels {
         };
         let cost = |at: usize| {
             let turned = ObjectiveScale::new(others.iter().map(|values| values[at]));
-            let known = |(seen, values): (&Seen, &Vec<f64>)| Seen {
-                worth: Worth::measured(turned.apply(values[at])),
+            let known = |(seen, values): (&SeenTrial, &Vec<f64>)| SeenTrial {
+                worth: Worth::from_measurement(turned.apply(values[at])),
                 ..seen.clone()
             };
-            let known: Vec<Seen> = seen.iter().zip(others).map(known).collect();
+            let known: Vec<SeenTrial> = seen.iter().zip(others).map(known).collect();
             let (process, center, unit) = process(&known)?;
             let seen = known.iter().map(|known| (known.worth.score - center) / unit).collect();
             Some(CostModel { turned, process, center, unit, seen })
@@ -139,7 +140,7 @@ impl ObjectiveModels {
     }
 
     /// The other objectives of a candidate: as they are `known`, or are expected.
-    fn costs_of(&self, evidence: &Evidence, point: &Point, known: &[Option<f64>]) -> Vec<f64> {
+    fn costs_of(&self, evidence: &TrialEvidence, point: &CubePoint, known: &[Option<f64>]) -> Vec<f64> {
         let value = |(cost, known): (&CostModel, &Option<f64>)| match known {
             Some(value) => (cost.turned.apply(*value) - cost.center) / cost.unit,
             None => cost.process.mean(&evidence.cube, point),
@@ -147,8 +148,8 @@ impl ObjectiveModels {
         self.costs.iter().zip(known).map(value).collect()
     }
 
-    fn growth(&self, evidence: &Evidence, seen: &[Seen]) -> FrontGrowth {
-        let metric = |seen: &Seen| self.metric.mean(&evidence.cube, &seen.point);
+    fn growth(&self, evidence: &TrialEvidence, seen: &[SeenTrial]) -> FrontGrowth {
+        let metric = |seen: &SeenTrial| self.metric.mean(&evidence.cube, &seen.point);
         let metrics: Vec<f64> = seen.iter().map(metric).collect();
         let point = |(index, &metric): (usize, &f64)| {
             std::iter::once(metric).chain(self.costs.iter().map(|cost| cost.seen[index])).collect()
@@ -174,11 +175,11 @@ struct FrontGrowth {
     front: Vec<(f64, Vec<f64>)>,
     reference: (f64, Vec<f64>),
     /// Where its points are.
-    leaders: Vec<Point>,
+    leaders: Vec<CubePoint>,
 }
 
 impl FrontGrowth {
-    fn new(front: Vec<Vec<f64>>, reference: (f64, Vec<f64>), leaders: Vec<Point>) -> Self {
+    fn new(front: Vec<Vec<f64>>, reference: (f64, Vec<f64>), leaders: Vec<CubePoint>) -> Self {
         let mut front: Vec<(f64, Vec<f64>)> =
             front.into_iter().map(|point| (point[0], point[1..].to_vec())).collect();
         front.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -186,7 +187,7 @@ impl FrontGrowth {
     }
 
     /// The volume expected to be added by a point with the metric `mean` ± `sd` and these `costs`.
-    fn expected(&self, mean: f64, sd: f64, costs: &[f64]) -> f64 {
+    fn expected_growth(&self, mean: f64, sd: f64, costs: &[f64]) -> f64 {
         let (least, worst) = (self.reference.0, &self.reference.1);
         let own = hypervolume(&[costs.to_vec()], worst);
         if own <= 0.0 {
@@ -220,7 +221,7 @@ mod tests {
             let points: Vec<Vec<f64>> = front.iter().map(|&(a, b, c)| vec![a, b, c]).collect();
             let kept: Vec<Vec<f64>> = front_of(&points).into_iter().map(|at| points[at].clone()).collect();
             let growth = FrontGrowth::new(kept.clone(), (0.0, vec![0.0, 0.0]), Vec::new());
-            let expected = growth.expected(point.0, 1e-9, &[point.1, point.2]);
+            let expected = growth.expected_growth(point.0, 1e-9, &[point.1, point.2]);
             let with: Vec<Vec<f64>> = kept.iter().cloned().chain([vec![point.0, point.1, point.2]]).collect();
             let added = hypervolume(&with, &[0.0; 3]) - hypervolume(&kept, &[0.0; 3]);
             prop_assert!((expected - added).abs() < 1e-6, "{} {}", expected, added);
@@ -230,10 +231,10 @@ mod tests {
     #[test]
     fn what_is_unsure_may_still_grow_the_front() {
         let growth = FrontGrowth::new(vec![vec![0.5, 0.5]], (0.0, vec![0.0]), Vec::new());
-        let dominated = |sd: f64| growth.expected(0.4, sd, &[0.4]);
+        let dominated = |sd: f64| growth.expected_growth(0.4, sd, &[0.4]);
         assert!(dominated(1e-9).abs() < 1e-9);
         assert!(dominated(0.2) > 0.001 && dominated(0.4) > dominated(0.2));
-        assert!(growth.expected(0.4, 0.1, &[0.0]).abs() < 1e-12, "it costs as much as the reference");
+        assert!(growth.expected_growth(0.4, 0.1, &[0.0]).abs() < 1e-12, "it costs as much as the reference");
     }
 
     #[test]

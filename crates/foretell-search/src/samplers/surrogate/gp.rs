@@ -1,8 +1,8 @@
 //! Gaussian-process search: expected improvement under a process over configurations.
 
-use super::cube::Point;
-use super::evidence::{Evidence, Seen};
-use super::process::{Hyperparameters, Process};
+use super::cube::CubePoint;
+use super::evidence::{SeenTrial, TrialEvidence};
+use super::process::{Hyperparameters, SurrogateProcess};
 use foretell::Configuration;
 use foretell::statistics::normal_cdf;
 use rand::{Rng, RngExt};
@@ -10,15 +10,15 @@ use rand::{Rng, RngExt};
 /// Observations that the process is conditioned on, at most.
 pub(super) const MAX_OBSERVATIONS: usize = 200;
 /// Observations that hyperparameters are found from, at most.
-pub(super) const LEARNED: usize = 100;
+pub(super) const MAX_FITTED_OBSERVATIONS: usize = 100;
 /// Hyperparameters are found again when there are this many times as many results: at once up to 20, so that a new best is not left out.
 const REFIT_GROWTH: f64 = 1.05;
 /// Random points among the candidates.
-const RANDOM: usize = 200;
+const RANDOM_CANDIDATES: usize = 200;
 /// Points near the best among the candidates.
 const NEARBY_CANDIDATES: usize = 100;
 /// Steps from the best candidate.
-const STEPS: usize = 60;
+const LOCAL_SEARCH_STEPS: usize = 60;
 
 /// Search by expected improvement.
 ///
@@ -35,7 +35,7 @@ const STEPS: usize = 60;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GpSearch {
     /// The trials from which hyperparameters are to be found.
-    lesson: Vec<Seen>,
+    lesson: Vec<SeenTrial>,
     /// With how many results it was taken.
     taken_at: usize,
     /// Those of the lesson, once found.
@@ -44,7 +44,7 @@ pub(crate) struct GpSearch {
 
 /// The observations, on a standardized scale.
 pub(super) struct ScaledObservations {
-    pub(super) points: Vec<Point>,
+    pub(super) points: Vec<CubePoint>,
     pub(super) targets: Vec<f64>,
     pub(super) noise: Vec<f64>,
     /// The score that is 0 on that scale.
@@ -54,7 +54,7 @@ pub(super) struct ScaledObservations {
 }
 
 impl ScaledObservations {
-    pub(super) fn new(seen: &[Seen]) -> Self {
+    pub(super) fn new(seen: &[SeenTrial]) -> Self {
         let mut scores: Vec<f64> = seen.iter().map(|seen| seen.worth.score).collect();
         scores.sort_by(f64::total_cmp);
         let median = foretell::statistics::quantile_of_sorted(&scores, 0.5);
@@ -78,15 +78,16 @@ impl ScaledObservations {
 
 impl GpSearch {
     /// A result came in: takes what hyperparameters are found from, if it is time.
-    pub(crate) fn learn(&mut self, evidence: &Evidence) {
+    pub(crate) fn learn(&mut self, evidence: &TrialEvidence) {
         if evidence.len() as f64 >= REFIT_GROWTH * self.taken_at as f64 {
             self.taken_at = evidence.len();
-            (self.lesson, self.known) = (best_and_even_trials(evidence.seen(), LEARNED), None);
+            (self.lesson, self.known) =
+                (best_and_even_trials(evidence.seen(), MAX_FITTED_OBSERVATIONS), None);
         }
     }
 
     /// Candidates for the next trial, the best first; none if the numbers allow no process.
-    pub(crate) fn draws(&mut self, evidence: &Evidence, rng: &mut impl Rng) -> Vec<Vec<f64>> {
+    pub(crate) fn draws(&mut self, evidence: &TrialEvidence, rng: &mut impl Rng) -> Vec<Vec<f64>> {
         let (cube, lesson) = (&evidence.cube, &self.lesson);
         let hyperparameters = self.known.get_or_insert_with(|| {
             let known = ScaledObservations::new(lesson);
@@ -96,28 +97,28 @@ impl GpSearch {
         let Some(process) = believing(evidence, hyperparameters, &ScaledObservations::new(&seen)) else {
             return Vec::new();
         };
-        let mut by_mean: Vec<(f64, &Point)> =
+        let mut by_mean: Vec<(f64, &CubePoint)> =
             seen.iter().map(|seen| (process.mean(cube, &seen.point), &seen.point)).collect();
         by_mean.sort_by(|a, b| b.0.total_cmp(&a.0));
         let best = by_mean.first().map_or(0.0, |(mean, _)| *mean);
         let leaders = by_mean.into_iter().take(4).map(|(_, point)| point).collect();
-        let value = |_: &Configuration, point: &Point| {
+        let value = |_: &Configuration, point: &CubePoint| {
             let (mean, sd) = process.forecast(cube, point);
             ln_expected_improvement((mean - best) / sd) + sd.ln()
         };
-        Search { evidence, leaders, value: &value }.candidates(rng)
+        CandidateSearch { evidence, leaders, value: &value }.candidates(rng)
     }
 }
 
 /// The process of what is `known`, in which running trials count with its own mean.
 pub(super) fn believing(
-    evidence: &Evidence,
+    evidence: &TrialEvidence,
     hyperparameters: &Hyperparameters,
     known: &ScaledObservations,
-) -> Option<Process> {
+) -> Option<SurrogateProcess> {
     let (cube, running) = (&evidence.cube, evidence.running());
     let ScaledObservations { points, targets, noise, .. } = known;
-    let process = Process::new(cube, hyperparameters, points.clone(), targets, noise)?;
+    let process = SurrogateProcess::new(cube, hyperparameters, points.clone(), targets, noise)?;
     if running.is_empty() {
         return Some(process);
     }
@@ -125,11 +126,11 @@ pub(super) fn believing(
     let targets: Vec<f64> = targets.iter().copied().chain(believed).collect();
     let noise: Vec<f64> = noise.iter().copied().chain(running.iter().map(|_| 0.0)).collect();
     let points = points.iter().cloned().chain(running).collect();
-    Process::new(cube, hyperparameters, points, &targets, &noise)
+    SurrogateProcess::new(cube, hyperparameters, points, &targets, &noise)
 }
 
 /// At most `most` of the trials: the better half of those the best, the others evenly from the rest.
-fn best_and_even_trials(seen: Vec<Seen>, most: usize) -> Vec<Seen> {
+fn best_and_even_trials(seen: Vec<SeenTrial>, most: usize) -> Vec<SeenTrial> {
     if seen.len() <= most {
         return seen;
     }
@@ -150,15 +151,15 @@ pub(super) fn best_and_evenly(order: &[usize], most: usize) -> Vec<usize> {
 }
 
 /// The search for the configuration that promises the most.
-pub(super) struct Search<'a> {
-    pub(super) evidence: &'a Evidence,
+pub(super) struct CandidateSearch<'a> {
+    pub(super) evidence: &'a TrialEvidence,
     /// The best trials, the best first; one at least.
-    pub(super) leaders: Vec<&'a Point>,
+    pub(super) leaders: Vec<&'a CubePoint>,
     /// The value that a configuration promises.
-    pub(super) value: &'a dyn Fn(&Configuration, &Point) -> f64,
+    pub(super) value: &'a dyn Fn(&Configuration, &CubePoint) -> f64,
 }
 
-impl Search<'_> {
+impl CandidateSearch<'_> {
     /// The value that the configuration at `coordinates` promises.
     fn value(&self, coordinates: &[f64]) -> f64 {
         let cube = &self.evidence.cube;
@@ -170,22 +171,22 @@ impl Search<'_> {
     pub(super) fn candidates(&self, rng: &mut impl Rng) -> Vec<Vec<f64>> {
         let dimensions = self.evidence.cube.dimensions();
         let mut drawn: Vec<(f64, Vec<f64>)> = Vec::new();
-        for number in 0..RANDOM + NEARBY_CANDIDATES {
-            let coordinates = match number.checked_sub(RANDOM) {
+        for number in 0..RANDOM_CANDIDATES + NEARBY_CANDIDATES {
+            let coordinates = match number.checked_sub(RANDOM_CANDIDATES) {
                 None => (0..dimensions).map(|_| rng.random()).collect(),
                 Some(near) => {
                     let leader = self.leaders[near % self.leaders.len()];
                     let whole = leader.iter().map(|u| u.unwrap_or_else(|| rng.random())).collect();
-                    self.moved(whole, if near % 2 == 0 { 0.1 } else { 0.02 }, rng)
+                    self.perturb_coordinates(whole, if near % 2 == 0 { 0.1 } else { 0.02 }, rng)
                 }
             };
             drawn.push((self.value(&coordinates), coordinates));
         }
         drawn.sort_by(|a, b| b.0.total_cmp(&a.0));
         let (mut value, mut at) = drawn[0].clone();
-        for step in 0..STEPS {
-            let sd = 0.1 * 0.02_f64.powf(step as f64 / STEPS as f64);
-            let moved = self.moved(at.clone(), sd, rng);
+        for step in 0..LOCAL_SEARCH_STEPS {
+            let sd = 0.1 * 0.02_f64.powf(step as f64 / LOCAL_SEARCH_STEPS as f64);
+            let moved = self.perturb_coordinates(at.clone(), sd, rng);
             let there = self.value(&moved);
             if there > value {
                 (value, at) = (there, moved);
@@ -195,7 +196,7 @@ impl Search<'_> {
     }
 
     /// `coordinates` with each moved by about `sd`, or a choice sampled again, with a probability of 1/d + ¼, one of them for sure.
-    fn moved(&self, mut coordinates: Vec<f64>, sd: f64, rng: &mut impl Rng) -> Vec<f64> {
+    fn perturb_coordinates(&self, mut coordinates: Vec<f64>, sd: f64, rng: &mut impl Rng) -> Vec<f64> {
         let dimensions = coordinates.len();
         let sure = rng.random_range(0..dimensions);
         let share = 0.25 + 1.0 / dimensions as f64;

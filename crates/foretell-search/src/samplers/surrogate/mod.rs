@@ -10,8 +10,8 @@ mod relevance;
 mod surface;
 mod tpe;
 
-pub(crate) use cube::Cube;
-pub(crate) use evidence::Evidence;
+pub(crate) use cube::UnitCube;
+pub(crate) use evidence::TrialEvidence;
 pub(crate) use first_draws::first_draw;
 pub(crate) use front::{FrontSearch, KnownCosts};
 pub(crate) use gp::GpSearch;

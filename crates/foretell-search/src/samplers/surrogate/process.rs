@@ -1,12 +1,12 @@
 //! A Gaussian process over the points of a space: Matérn-5/2 kernel, one length for each parameter, noise by observation.
 
-use super::cube::{Cube, Point};
-use foretell::linalg::inverse::Symmetric;
+use super::cube::{CubePoint, UnitCube};
+use foretell::linalg::inverse::SymmetricMatrix;
 
 /// Noise variance that every observation has at least, on standardized scores.
 const MIN_NOISE_VARIANCE: f64 = 1e-6;
 /// Steps of the search for hyperparameters.
-const STEPS: usize = 40;
+const LIKELIHOOD_STEPS: usize = 40;
 
 /// The logarithms of a process's hyperparameters: 1/ℓ² for each parameter, the signal's variance, the noise's variance.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,14 +36,14 @@ impl Hyperparameters {
     /// propagation from the prior's mean. O(n³ + n²·d) each.
     ///
     /// Source of the steps: Riedmiller & Braun 1993.
-    pub(crate) fn likeliest(cube: &Cube, points: &[Point], targets: &[f64], noise: &[f64]) -> Self {
+    pub(crate) fn likeliest(cube: &UnitCube, points: &[CubePoint], targets: &[f64], noise: &[f64]) -> Self {
         let prior = Self::prior(cube.dimensions());
         let distances = PairDistances::new(cube, points);
         let mut theta = Self(prior.iter().map(|prior| prior.0).collect());
         let (mut best, mut least) = (theta.clone(), f64::INFINITY);
         let mut steps = vec![0.2; prior.len()];
         let mut before = vec![0.0; prior.len()];
-        for _ in 0..STEPS {
+        for _ in 0..LIKELIHOOD_STEPS {
             let Some((mut loss, mut slopes)) = loss(&theta, &distances, targets, noise) else { break };
             for ((slope, at), (mean, sd)) in slopes.iter_mut().zip(&theta.0).zip(&prior) {
                 let z = (at - mean) / sd;
@@ -77,7 +77,7 @@ struct PairDistances {
 }
 
 impl PairDistances {
-    fn new(cube: &Cube, points: &[Point]) -> Self {
+    fn new(cube: &UnitCube, points: &[CubePoint]) -> Self {
         let dimensions = cube.dimensions();
         let mut of_pairs = Vec::new();
         for (i, a) in points.iter().enumerate() {
@@ -95,7 +95,7 @@ impl PairDistances {
 }
 
 /// The squared distance along parameter `j`: 1 between options, and between a value and none.
-fn squared_distance(cube: &Cube, j: usize, a: Option<f64>, b: Option<f64>) -> f64 {
+fn squared_distance(cube: &UnitCube, j: usize, a: Option<f64>, b: Option<f64>) -> f64 {
     match (a, b, cube.options(j)) {
         (Some(a), Some(b), None) => (a - b) * (a - b),
         (Some(a), Some(b), Some(_)) => f64::from(u8::from((a - b).abs() > 1e-9)),
@@ -119,8 +119,8 @@ fn loss(
     noise: &[f64],
 ) -> Option<(f64, Vec<f64>)> {
     let (n, (weights, signal, floor)) = (targets.len(), theta.split());
-    let mut kernel = Symmetric::zeros(n);
-    let mut slopes_in_q = Symmetric::zeros(n);
+    let mut kernel = SymmetricMatrix::zeros(n);
+    let mut slopes_in_q = SymmetricMatrix::zeros(n);
     for (i, own) in noise.iter().enumerate() {
         for k in 0..=i {
             let q: f64 = distances.pair(i, k).iter().zip(&weights).map(|(d, w)| d * w).sum();
@@ -133,7 +133,7 @@ fn loss(
     let mut inverse = kernel.clone();
     let log_determinant = inverse.invert()?;
     let mut alpha = vec![0.0; n];
-    inverse.multiply(targets, &mut alpha);
+    inverse.multiply_vector(targets, &mut alpha);
     let fit: f64 = alpha.iter().zip(targets).map(|(alpha, y)| alpha * y).sum();
     let loss = (log_determinant + fit) / 2.0;
     let mut slopes = vec![0.0; weights.len() + 2];
@@ -148,7 +148,7 @@ fn loss(
             let own = if i == k { floor + noise[i] } else { 0.0 };
             slopes[by_signal] += m * (kernel.row(i)[k] - own);
         }
-        let m = (inverse.diagonal(i) - alpha[i] * alpha[i]) / 2.0;
+        let m = (inverse.diagonal_entry(i) - alpha[i] * alpha[i]) / 2.0;
         slopes[by_noise] += m * (floor - MIN_NOISE_VARIANCE);
     }
     slopes.iter().all(|slope| slope.is_finite()).then_some((loss, slopes))
@@ -156,28 +156,28 @@ fn loss(
 
 /// A process conditioned on observations.
 #[derive(Clone, Debug)]
-pub(crate) struct Process {
-    points: Vec<Point>,
+pub(crate) struct SurrogateProcess {
+    points: Vec<CubePoint>,
     weights: Vec<f64>,
     signal: f64,
     /// K⁻¹.
-    inverse: Symmetric,
+    inverse: SymmetricMatrix,
     /// K⁻¹·y.
     alpha: Vec<f64>,
 }
 
-impl Process {
+impl SurrogateProcess {
     /// Conditioned on `targets` with `noise` (variances) at `points`; `None` if K isn't positive definite. O(n³).
     pub(crate) fn new(
-        cube: &Cube,
+        cube: &UnitCube,
         hyperparameters: &Hyperparameters,
-        points: Vec<Point>,
+        points: Vec<CubePoint>,
         targets: &[f64],
         noise: &[f64],
     ) -> Option<Self> {
         let (weights, signal, floor) = hyperparameters.split();
         let n = points.len();
-        let inverse = Symmetric::zeros(n);
+        let inverse = SymmetricMatrix::zeros(n);
         let mut process = Self { points, weights, signal, inverse, alpha: vec![0.0; n] };
         for (i, own) in noise.iter().enumerate() {
             for k in 0..=i {
@@ -186,17 +186,17 @@ impl Process {
             process.inverse.row_mut(i)[i] += floor + own;
         }
         process.inverse.invert()?;
-        process.inverse.multiply(targets, &mut process.alpha);
+        process.inverse.multiply_vector(targets, &mut process.alpha);
         Some(process)
     }
 
-    fn kernel(&self, cube: &Cube, a: &Point, b: &Point) -> f64 {
+    fn kernel(&self, cube: &UnitCube, a: &CubePoint, b: &CubePoint) -> f64 {
         let along = |(j, w): (usize, &f64)| w * squared_distance(cube, j, a[j], b[j]);
         self.signal * matern_kernel(self.weights.iter().enumerate().map(along).sum()).0
     }
 
     /// The mean at `point`. O(n).
-    pub(crate) fn mean(&self, cube: &Cube, point: &Point) -> f64 {
+    pub(crate) fn mean(&self, cube: &UnitCube, point: &CubePoint) -> f64 {
         self.points.iter().zip(&self.alpha).map(|(at, alpha)| alpha * self.kernel(cube, at, point)).sum()
     }
 
@@ -204,15 +204,15 @@ impl Process {
     ///
     /// Source: Rasmussen & Williams 2006, section 5.4.2.
     pub(crate) fn held_out_errors(&self) -> Vec<f64> {
-        self.alpha.iter().enumerate().map(|(i, alpha)| alpha / self.inverse.diagonal(i)).collect()
+        self.alpha.iter().enumerate().map(|(i, alpha)| alpha / self.inverse.diagonal_entry(i)).collect()
     }
 
     /// The mean and the standard deviation, without noise, at `point`. O(n²).
-    pub(crate) fn forecast(&self, cube: &Cube, point: &Point) -> (f64, f64) {
+    pub(crate) fn forecast(&self, cube: &UnitCube, point: &CubePoint) -> (f64, f64) {
         let k: Vec<f64> = self.points.iter().map(|at| self.kernel(cube, at, point)).collect();
         let mean = k.iter().zip(&self.alpha).map(|(k, alpha)| k * alpha).sum();
         let mut solved = vec![0.0; k.len()];
-        self.inverse.multiply(&k, &mut solved);
+        self.inverse.multiply_vector(&k, &mut solved);
         let explained: f64 = k.iter().zip(&solved).map(|(k, z)| k * z).sum();
         // at a point that was observed, rounding can make the variance negative
         (mean, (self.signal - explained).max(1e-12).sqrt())
@@ -225,12 +225,12 @@ mod tests {
     use crate::parameter_space::ParameterSpace;
     use crate::samplers::surrogate::first_draw;
 
-    fn sample(n: u64) -> (Cube, Vec<Point>, Vec<f64>) {
+    fn sample(n: u64) -> (UnitCube, Vec<CubePoint>, Vec<f64>) {
         let texts = ["x=float:0:1", "o=choice:a,b", "y=float:0:1 if o=b"];
-        let cube = Cube::new(ParameterSpace::parse(&texts).unwrap());
-        let points: Vec<Point> =
+        let cube = UnitCube::new(ParameterSpace::parse(&texts).unwrap());
+        let points: Vec<CubePoint> =
             (0..n).map(|i| cube.point(&cube.configuration(&first_draw(3, i, 3)))).collect();
-        let target = |p: &Point| (5.0 * p[0].unwrap()).sin() + p[2].map_or(0.3, |y| y - 0.5);
+        let target = |p: &CubePoint| (5.0 * p[0].unwrap()).sin() + p[2].map_or(0.3, |y| y - 0.5);
         let targets = points.iter().map(target).collect();
         (cube, points, targets)
     }
@@ -262,7 +262,8 @@ mod tests {
         let noise = vec![0.0; 40];
         let hyperparameters = Hyperparameters::likeliest(&cube, &points[..40], &targets[..40], &noise);
         let process =
-            Process::new(&cube, &hyperparameters, points[..40].to_vec(), &targets[..40], &noise).unwrap();
+            SurrogateProcess::new(&cube, &hyperparameters, points[..40].to_vec(), &targets[..40], &noise)
+                .unwrap();
         for (point, target) in points.iter().zip(&targets).skip(40) {
             let (mean, sd) = process.forecast(&cube, point);
             assert!((mean - target).abs() < 0.15, "{mean} {target}");

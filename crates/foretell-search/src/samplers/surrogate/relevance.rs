@@ -1,8 +1,8 @@
 //! Parameter importance: fractions of the variance of a Gaussian process over a study's configurations.
 
-use super::cube::Cube;
-use super::process::Process;
-use super::surface::{ResponseSurface, TRIALS};
+use super::cube::UnitCube;
+use super::process::SurrogateProcess;
+use super::surface::{MIN_SURFACE_TRIALS, ResponseSurface};
 use crate::samplers::random::trial_stream;
 use crate::study::Study;
 use foretell::statistics::mean;
@@ -10,7 +10,7 @@ use rand::RngExt;
 use serde::Serialize;
 
 /// Configurations at which each parameter is drawn again.
-const DRAWS: usize = 256;
+const RELEVANCE_DRAWS: usize = 256;
 
 /// The fractions of a study's results that the parameters explain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -59,7 +59,7 @@ pub fn relevances(study: &Study) -> Relevances {
 /// The relevances according to an existing surface.
 pub fn relevances_of(surface: &ResponseSurface) -> Relevances {
     let ResponseSurface { trials, used, .. } = *surface;
-    let mut found = Relevances { trials, needed: TRIALS, used, ..Relevances::default() };
+    let mut found = Relevances { trials, needed: MIN_SURFACE_TRIALS, used, ..Relevances::default() };
     let Some(fitted) = &surface.fitted else { return found };
     found.explained = fitted.explained;
     let shares = |process| normalize_effects(total_effects(&fitted.cube, process));
@@ -87,18 +87,18 @@ fn standard_error(left_out: &[f64]) -> Option<f64> {
 }
 
 /// The total effect of each coordinate on the mean of `process`.
-fn total_effects(cube: &Cube, process: &Process) -> Vec<f64> {
+fn total_effects(cube: &UnitCube, process: &SurrogateProcess) -> Vec<f64> {
     // always the same draws, so that the importances of a study differ only if its trials do
     let mut rng = trial_stream(0, 0);
     let mean_at = |coordinates: &[f64]| process.mean(cube, &cube.point(&cube.configuration(coordinates)));
     let dimensions = cube.dimensions();
-    let (mut values, mut changes) = (Vec::with_capacity(DRAWS), vec![0.0; dimensions]);
-    for _ in 0..DRAWS {
+    let (mut values, mut changes) = (Vec::with_capacity(RELEVANCE_DRAWS), vec![0.0; dimensions]);
+    for _ in 0..RELEVANCE_DRAWS {
         let mut coordinates: Vec<f64> = (0..dimensions).map(|_| rng.random()).collect();
         let value = mean_at(&coordinates);
         for (j, change) in changes.iter_mut().enumerate() {
             let kept = std::mem::replace(&mut coordinates[j], rng.random());
-            *change += (mean_at(&coordinates) - value).powi(2) / (2 * DRAWS) as f64;
+            *change += (mean_at(&coordinates) - value).powi(2) / (2 * RELEVANCE_DRAWS) as f64;
             coordinates[j] = kept;
         }
         values.push(value);
@@ -111,9 +111,9 @@ fn total_effects(cube: &Cube, process: &Process) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Policy;
+    use crate::StopPolicy;
     use crate::parameter_space::ParameterSpace;
-    use crate::record::Input;
+    use crate::record::StudyInput;
     use crate::samplers::{RandomSampling, SamplerSpec};
     use crate::space::Space;
     use crate::study::StudySpec;
@@ -128,22 +128,22 @@ mod tests {
         let mut study = Study::new(StudySpec {
             trials,
             max_resource: 1,
-            policy: Policy::none(),
+            policy: StopPolicy::none(),
             sampler: SamplerSpec::from(RandomSampling),
             ..usual
         })
         .expect("a study");
         for trial in 0..trials {
-            study.step(&Input::WorkerIdle);
+            study.step(&StudyInput::WorkerIdle);
             let value = result(&study.trials()[trial as usize].configuration);
-            study.step(&Input::Reported { trial, step: 1, value, metrics: BTreeMap::new() });
-            study.step(&Input::Ended { trial, failure: None });
+            study.step(&StudyInput::Reported { trial, step: 1, value, metrics: BTreeMap::new() });
+            study.step(&StudyInput::Ended { trial, failure: None });
         }
         study
     }
 
     fn of_rate(configuration: &Configuration) -> Option<f64> {
-        configuration["lr"].number().map(|lr| 0.9 - 0.1 * (lr.log10() + 2.0).powi(2))
+        configuration["lr"].as_number().map(|lr| 0.9 - 0.1 * (lr.log10() + 2.0).powi(2))
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn two_parameters_share() {
         let of_two = |c: &Configuration| {
-            Some(of_rate(c)? / 4.0 + if c["act"].text() == Some("tanh") { 0.2 } else { 0.0 })
+            Some(of_rate(c)? / 4.0 + if c["act"].as_text() == Some("tanh") { 0.2 } else { 0.0 })
         };
         let found = relevances(&study(40, Direction::Maximize, of_two));
         let share = |name: &str| found.parameters.iter().find(|p| p.name == name).expect("it is there").share;
@@ -175,8 +175,9 @@ mod tests {
         for (name, expected) in [("lr", 0.08), ("act", 0.92), ("width", 0.0)] {
             assert!((share(name) - expected).abs() < 0.07, "{name}: {found:?}");
         }
-        let of_both =
-            |c: &Configuration| Some(of_rate(c)? * if c["act"].text() == Some("tanh") { 1.0 } else { -1.0 });
+        let of_both = |c: &Configuration| {
+            Some(of_rate(c)? * if c["act"].as_text() == Some("tanh") { 1.0 } else { -1.0 })
+        };
         for study in [study(40, Direction::Maximize, of_two), study(40, Direction::Maximize, of_both)] {
             let found = relevances(&study);
             let sum: f64 = found.parameters.iter().map(|parameter| parameter.share).sum();
@@ -191,7 +192,7 @@ mod tests {
     fn few_trials_say_nothing_and_noise_explains_nothing() {
         let few = relevances(&study(9, Direction::Maximize, of_rate));
         assert_eq!((few.trials, few.needed, few.parameters.len()), (9, 10, 0));
-        let noise = |c: &Configuration| c["lr"].number().map(|lr| (lr * 1e7).sin());
+        let noise = |c: &Configuration| c["lr"].as_number().map(|lr| (lr * 1e7).sin());
         let found = relevances(&study(40, Direction::Maximize, noise));
         assert!(found.explained.is_none_or(|explained| explained < 0.3), "{found:?}");
         let constant = relevances(&study(20, Direction::Maximize, |_| Some(0.5)));

@@ -1,9 +1,9 @@
 //! A study's results as a surface over its parameters: slices and contours of a Gaussian process, with its spread.
 
-use super::cube::Cube;
-use super::evidence::{Evidence, Seen};
+use super::cube::UnitCube;
+use super::evidence::{SeenTrial, TrialEvidence};
 use super::gp::ScaledObservations;
-use super::process::{Hyperparameters, Process};
+use super::process::{Hyperparameters, SurrogateProcess};
 use crate::samplers::worth::Worth;
 use crate::space::Space;
 use crate::study::{Study, Trial, TrialState};
@@ -12,11 +12,11 @@ use foretell::{Direction, Value};
 use serde::Serialize;
 
 /// Trials with a result that a surface rests on, at least.
-pub(super) const TRIALS: usize = 10;
+pub(super) const MIN_SURFACE_TRIALS: usize = 10;
 /// Trials that the process is made from, at most.
 const MAX_SURFACE_TRIALS: usize = 150;
 /// Parts of the trials that are left out in turn.
-const PARTS: usize = 5;
+const LEFT_OUT_PARTS: usize = 5;
 /// Places along a slice, at most.
 const MAX_SLICE_PLACES: usize = 41;
 /// Places along each side of a contour, at most.
@@ -32,15 +32,15 @@ pub struct ResponseSurface {
     /// Those that the process is made from.
     pub(super) used: usize,
     /// The process; none below ten trials, and where the numbers allow none.
-    pub(super) fitted: Option<Fitted>,
+    pub(super) fitted: Option<FittedSurface>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Fitted {
-    pub(super) cube: Cube,
-    pub(super) process: Process,
+pub(super) struct FittedSurface {
+    pub(super) cube: UnitCube,
+    pub(super) process: SurrogateProcess,
     /// The processes with one of [`PARTS`] parts of the trials left out each: how much the trials decide.
-    pub(super) parts: Vec<Process>,
+    pub(super) parts: Vec<SurrogateProcess>,
     pub(super) names: Vec<String>,
     pub(super) lengths: Vec<f64>,
     pub(super) explained: Option<f64>,
@@ -89,14 +89,14 @@ impl ResponseSurface {
     /// The surface of `study`. O(n³) in at most 150 trials; of more, 150 are taken evenly from the worst to the best.
     pub fn new(study: &Study) -> Self {
         let Space::Parameters(space) = &study.spec().space else { return Self::default() };
-        let evidence = evidence(study, Cube::new(space.clone()));
+        let evidence = evidence(study, UnitCube::new(space.clone()));
         let seen = evenly_spaced_trials(evidence.seen(), MAX_SURFACE_TRIALS);
         let (trials, used) = (evidence.len(), seen.len());
-        if used < TRIALS {
+        if used < MIN_SURFACE_TRIALS {
             return Self { trials, ..Self::default() };
         }
         let names = space.parameters().iter().map(|parameter| parameter.name.clone()).collect();
-        Self { trials, used, fitted: Fitted::new(study, evidence.cube, names, &seen) }
+        Self { trials, used, fitted: FittedSurface::new(study, evidence.cube, names, &seen) }
     }
 
     /// The trial that slices and contours go through.
@@ -118,18 +118,18 @@ impl ResponseSurface {
     }
 }
 
-impl Fitted {
-    fn new(study: &Study, cube: Cube, names: Vec<String>, seen: &[Seen]) -> Option<Self> {
+impl FittedSurface {
+    fn new(study: &Study, cube: UnitCube, names: Vec<String>, seen: &[SeenTrial]) -> Option<Self> {
         let ScaledObservations { points, targets, noise, center, unit } = ScaledObservations::new(seen);
         let known = Hyperparameters::likeliest(&cube, &points, &targets, &noise);
         let without = |part: usize| {
-            let kept = || (0..points.len()).filter(move |i| i % PARTS != part);
+            let kept = || (0..points.len()).filter(move |i| i % LEFT_OUT_PARTS != part);
             let points = kept().map(|i| points[i].clone()).collect();
             let (targets, noise): (Vec<f64>, Vec<f64>) = kept().map(|i| (targets[i], noise[i])).unzip();
-            Process::new(&cube, &known, points, &targets, &noise)
+            SurrogateProcess::new(&cube, &known, points, &targets, &noise)
         };
-        let parts = (0..PARTS).filter_map(without).collect();
-        let process = Process::new(&cube, &known, points, &targets, &noise)?;
+        let parts = (0..LEFT_OUT_PARTS).filter_map(without).collect();
+        let process = SurrogateProcess::new(&cube, &known, points, &targets, &noise)?;
         let left = mean(&process.held_out_errors().iter().map(|error| error * error).collect::<Vec<_>>());
         let spread = mean(&targets.iter().map(|target| target * target).collect::<Vec<_>>());
         let explained = (spread > 0.0).then(|| 1.0 - left / spread).filter(|share| share.is_finite());
@@ -172,7 +172,7 @@ impl Fitted {
     fn result(&self, coordinates: &[f64]) -> (f32, f32) {
         let point = self.cube.point(&self.cube.configuration(coordinates));
         let (mean, sd) = self.process.forecast(&self.cube, &point);
-        (self.direction.value(self.center + self.unit * mean) as f32, (self.unit * sd) as f32)
+        (self.direction.to_value(self.center + self.unit * mean) as f32, (self.unit * sd) as f32)
     }
 
     fn slice(&self, j: usize) -> Option<Slice> {
@@ -207,7 +207,7 @@ impl Fitted {
 }
 
 /// At most `most` of the trials, evenly from the worst to the best.
-fn evenly_spaced_trials(mut seen: Vec<Seen>, most: usize) -> Vec<Seen> {
+fn evenly_spaced_trials(mut seen: Vec<SeenTrial>, most: usize) -> Vec<SeenTrial> {
     if seen.len() <= most {
         return seen;
     }
@@ -216,13 +216,13 @@ fn evenly_spaced_trials(mut seen: Vec<Seen>, most: usize) -> Vec<Seen> {
 }
 
 /// The outcomes of the trials of `study`.
-fn evidence(study: &Study, cube: Cube) -> Evidence {
-    let (mut evidence, direction) = (Evidence::new(cube), study.spec().direction);
+fn evidence(study: &Study, cube: UnitCube) -> TrialEvidence {
+    let (mut evidence, direction) = (TrialEvidence::new(cube), study.spec().direction);
     for (number, trial) in (0..).zip(study.trials()).filter(|(_, trial)| !trial.is_unknown()) {
         match (&trial.state, trial.result()) {
-            (TrialState::Failed { .. }, _) => evidence.failed(number, &trial.configuration),
+            (TrialState::Failed { .. }, _) => evidence.observe_failure(number, &trial.configuration),
             (_, Some(result)) => {
-                let score = direction.score(result);
+                let score = direction.to_score(result);
                 evidence.learn(number, &trial.configuration, worth(trial, score));
             }
             _ => {}
@@ -234,7 +234,7 @@ fn evidence(study: &Study, cube: Cube) -> Evidence {
 fn worth(trial: &Trial, score: f64) -> Worth {
     match &trial.state {
         TrialState::Stopped { forecast, .. } => Worth::forecast(score, forecast.map_or(0.0, |f| f.sd)),
-        _ => Worth::measured(score),
+        _ => Worth::from_measurement(score),
     }
 }
 
@@ -242,11 +242,11 @@ fn worth(trial: &Trial, score: f64) -> Worth {
 mod tests {
     use super::ResponseSurface;
     use crate::parameter_space::ParameterSpace;
-    use crate::record::Input;
+    use crate::record::StudyInput;
     use crate::samplers::{RandomSampling, SamplerSpec};
     use crate::space::Space;
     use crate::study::{Study, StudySpec};
-    use crate::{Policy, Queued};
+    use crate::{Queued, StopPolicy};
     use foretell::{Direction, Value};
     use std::collections::BTreeMap;
 
@@ -259,20 +259,20 @@ mod tests {
         let mut study = Study::new(StudySpec {
             trials,
             max_resource: 1,
-            policy: Policy::none(),
+            policy: StopPolicy::none(),
             sampler: SamplerSpec::from(RandomSampling),
             queue: vec![best],
             ..usual
         })
         .expect("a study");
         for trial in 0..trials {
-            study.step(&Input::WorkerIdle);
+            study.step(&StudyInput::WorkerIdle);
             let configuration = &study.trials()[trial as usize].configuration;
-            let lr = configuration["lr"].number().expect("a number");
-            let half = if configuration["act"].text() == Some("tanh") { 0.5 } else { 1.0 };
+            let lr = configuration["lr"].as_number().expect("a number");
+            let half = if configuration["act"].as_text() == Some("tanh") { 0.5 } else { 1.0 };
             let value = Some(0.1 * f64::from(u8::from(half < 1.0)) + half * (lr.log10() + 2.0).powi(2));
-            study.step(&Input::Reported { trial, step: 1, value, metrics: BTreeMap::new() });
-            study.step(&Input::Ended { trial, failure: None });
+            study.step(&StudyInput::Reported { trial, step: 1, value, metrics: BTreeMap::new() });
+            study.step(&StudyInput::Ended { trial, failure: None });
         }
         study
     }
@@ -285,7 +285,7 @@ mod tests {
         let names: Vec<&str> = slices.iter().map(|slice| slice.name.as_str()).collect();
         assert_eq!(names, ["lr", "act"], "momentum does not apply to the best");
         for (value, (mean, sd)) in slices[0].values.iter().zip(slices[0].means.iter().zip(&slices[0].sds)) {
-            let off = value.number().expect("a number").log10() + 2.0;
+            let off = value.as_number().expect("a number").log10() + 2.0;
             assert!(*sd > 0.0, "{value:?}: {mean} ± {sd}");
             match off.abs() {
                 // far off, results count as no worse than twice as far from the median as the best

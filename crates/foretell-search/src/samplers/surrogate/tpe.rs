@@ -1,12 +1,12 @@
 //! Tree-structured Parzen estimators: draw where good trials are dense and others are not.
 
-use super::cube::{Cube, Point};
-use super::evidence::{Evidence, Seen};
+use super::cube::{CubePoint, UnitCube};
+use super::evidence::{SeenTrial, TrialEvidence};
 use foretell::statistics::{normal_cdf, normal_quantile};
 use rand::{Rng, RngExt};
 
 /// Points sampled from the density of the good; the best of them is proposed.
-const CANDIDATES: usize = 24;
+const CANDIDATE_DRAWS: usize = 24;
 /// The largest number of good trials.
 const MAX_GOOD_TRIALS: f64 = 25.0;
 /// The share of good trials.
@@ -27,7 +27,7 @@ const SINGLE_BANDWIDTH: f64 = 0.2;
 ///
 /// Sources: Bergstra et al. 2011, "Algorithms for hyper-parameter optimization"; joint kernels, bandwidths and numbers:
 /// Falkner, Klein & Hutter 2018 (BOHB) and Optuna's multivariate TPE; weights of forecasts are ours. O(n·d) for each candidate.
-pub(crate) fn parzen_draws(evidence: &Evidence, rng: &mut impl Rng) -> Vec<Vec<f64>> {
+pub(crate) fn parzen_draws(evidence: &TrialEvidence, rng: &mut impl Rng) -> Vec<Vec<f64>> {
     let seen = evidence.seen();
     let weights = weights_of_good(&seen);
     let (mut good, mut others): (Vec<WeightedPoint>, Vec<WeightedPoint>) = (Vec::new(), Vec::new());
@@ -39,7 +39,7 @@ pub(crate) fn parzen_draws(evidence: &Evidence, rng: &mut impl Rng) -> Vec<Vec<f
     others.extend(running.iter().map(|point| (1.0, point)));
     let [good, others] = [good, others].map(|of| KernelMixture::new(&evidence.cube, &of));
     let mut drawn: Vec<(f64, Vec<f64>)> = Vec::new();
-    for _ in 0..CANDIDATES {
+    for _ in 0..CANDIDATE_DRAWS {
         let coordinates = good.draw(rng);
         let point = evidence.cube.point(&evidence.cube.configuration(&coordinates));
         drawn.push((good.ln(&point) - others.ln(&point), coordinates));
@@ -49,10 +49,10 @@ pub(crate) fn parzen_draws(evidence: &Evidence, rng: &mut impl Rng) -> Vec<Vec<f
 }
 
 /// A trial's weight in a density, and where it is.
-type WeightedPoint<'a> = (f64, &'a Point);
+type WeightedPoint<'a> = (f64, &'a CubePoint);
 
 /// The weight of each trial in the good: Φ((m − θ)/s).
-fn weights_of_good(seen: &[Seen]) -> Vec<f64> {
+fn weights_of_good(seen: &[SeenTrial]) -> Vec<f64> {
     let wanted = (GOOD_SHARE * seen.len() as f64).ceil().min(MAX_GOOD_TRIALS);
     let scores = || seen.iter().map(|seen| seen.worth.score);
     let (low, high) = (scores().fold(f64::INFINITY, f64::min), scores().fold(f64::NEG_INFINITY, f64::max));
@@ -124,7 +124,7 @@ struct KernelMixture {
 }
 
 impl KernelMixture {
-    fn new(cube: &Cube, trials: &[WeightedPoint]) -> Self {
+    fn new(cube: &UnitCube, trials: &[WeightedPoint]) -> Self {
         let dimensions = cube.dimensions();
         let trials: Vec<_> = trials.iter().filter(|(weight, _)| *weight > 1e-3).collect();
         let total: f64 = trials.iter().map(|(weight, _)| weight).sum();
@@ -145,7 +145,7 @@ impl KernelMixture {
                 TrialKernel::Normal(u, sd, (inside * sd * std::f64::consts::TAU.sqrt()).ln())
             }
         };
-        let of_trial = |point: &Point| point.iter().enumerate().map(|(j, &u)| kernel(j, u)).collect();
+        let of_trial = |point: &CubePoint| point.iter().enumerate().map(|(j, &u)| kernel(j, u)).collect();
         let mut kernels: Vec<Vec<TrialKernel>> = vec![vec![TrialKernel::Uniform; dimensions]];
         kernels.extend(trials.iter().map(|(_, point)| of_trial(point)));
         let weights = std::iter::once(1.0).chain(trials.iter().map(|(weight, _)| *weight));
@@ -166,7 +166,7 @@ impl KernelMixture {
     }
 
     /// The logarithm of the density at `point`.
-    fn ln(&self, point: &Point) -> f64 {
+    fn ln(&self, point: &CubePoint) -> f64 {
         let (mut largest, mut sum) = (f64::NEG_INFINITY, 0.0);
         for (kernels, share) in self.kernels.iter().zip(&self.ln_shares) {
             let ln_density = |(kernel, u): (&TrialKernel, &Option<f64>)| u.map_or(0.0, |u| kernel.ln(u));
@@ -190,10 +190,10 @@ mod tests {
     use crate::samplers::random::trial_stream;
     use crate::samplers::worth::Worth;
 
-    fn seen(results: &[(f64, f64)]) -> Vec<Seen> {
+    fn seen(results: &[(f64, f64)]) -> Vec<SeenTrial> {
         results
             .iter()
-            .map(|&(score, sd)| Seen { point: Vec::new(), worth: Worth::forecast(score, sd) })
+            .map(|&(score, sd)| SeenTrial { point: Vec::new(), worth: Worth::forecast(score, sd) })
             .collect()
     }
 
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn densities_integrate_to_one() {
         let space = ParameterSpace::parse(&["x=float:0:1", "o=choice:a,b,c", "y=float:0:1 if o=b"]).unwrap();
-        let cube = Cube::new(space);
+        let cube = UnitCube::new(space);
         let points = [vec![Some(0.05), Some(0.5), Some(0.9)], vec![Some(0.4), Some(1.0 / 6.0), None]];
         let density = KernelMixture::new(&cube, &[(1.0, &points[0]), (0.4, &points[1])]);
         let (n, mut sum) = (60, 0.0);

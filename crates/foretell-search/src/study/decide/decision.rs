@@ -2,7 +2,7 @@
 
 use crate::record::{Decision, Reason};
 use crate::samplers::random::is_exempt;
-use crate::stopping::{Foreseen, Place, Ruling, Watched};
+use crate::stopping::{EndForecast, Ruling, RungPlace, WatchedTrial};
 use crate::study::{Study, Trial};
 use foretell::{Action, RunScore, StopCriterion};
 use std::any::Any;
@@ -33,7 +33,7 @@ impl StudyTrialView<'_> {
     }
 }
 
-impl Watched for StudyTrialView<'_> {
+impl WatchedTrial for StudyTrialView<'_> {
     fn trial(&self) -> u64 {
         self.index as u64
     }
@@ -47,7 +47,7 @@ impl Watched for StudyTrialView<'_> {
     }
 
     fn scores(&self) -> Vec<f64> {
-        self.study.spec.run_score.curve(&self.subject().curve).scores().to_vec()
+        self.study.spec.run_score.score_curve(&self.subject().curve).scores().to_vec()
     }
 
     fn incumbent(&self) -> Option<f64> {
@@ -58,7 +58,7 @@ impl Watched for StudyTrialView<'_> {
         self.study.spec.criterion
     }
 
-    fn planned(&self) -> u64 {
+    fn planned_trials(&self) -> u64 {
         self.study.spec.trials
     }
 
@@ -66,7 +66,7 @@ impl Watched for StudyTrialView<'_> {
         self.study.learner.as_mut().map(|learner| learner.as_mut() as &mut dyn Any)
     }
 
-    fn foresee(&mut self) -> Result<Foreseen, String> {
+    fn foresee(&mut self) -> Result<EndForecast, String> {
         let level = self.target_step();
         let (known, outlook) = self.study.outlook(self.index, level).map_err(|why| {
             if let Some(recording) = &self.study.knowledge.recording {
@@ -75,15 +75,15 @@ impl Watched for StudyTrialView<'_> {
             why.to_string()
         })?;
         let direction = self.study.spec.direction;
-        let on_scale = move |score| known.forecaster().history().score(direction.value(score));
+        let on_scale = move |score| known.forecaster().history().to_score(direction.to_value(score));
         let (recorded, forecast) = (outlook.recorded, outlook.forecast.clone());
         let incumbents = self.study.possible_incumbents(self.index).map_err(|why| why.to_string())?;
-        Ok(Foreseen { recorded, forecast, on_scale: Box::new(on_scale), incumbents })
+        Ok(EndForecast { recorded, forecast, on_scale: Box::new(on_scale), incumbents })
     }
 
     fn check(&self) -> (usize, usize) {
         let checks = self.study.knowledge.checks;
-        (checks.number(self.subject().trained()), checks.number(self.target_step() - 1))
+        (checks.number(self.subject().trained_epochs()), checks.number(self.target_step() - 1))
     }
 
     fn votes(&self) -> u64 {
@@ -95,7 +95,7 @@ impl Watched for StudyTrialView<'_> {
         self.study.knowledge.median_of_peers(level, step)
     }
 
-    fn place_at_rung(&self) -> Option<Place> {
+    fn place_at_rung(&self) -> Option<RungPlace> {
         self.study.place_at_rung(self.index)
     }
 
@@ -113,7 +113,7 @@ impl Study {
     pub(in crate::study) fn judge(&mut self, trial: u64, step: u64) -> Option<Decision> {
         let rule = Arc::clone(self.rule.as_ref()?);
         let judged = &self.trials[trial as usize];
-        if judged.trained() >= judged.until || judged.is_unlimited() {
+        if judged.trained_epochs() >= judged.until || judged.is_unlimited() {
             return None;
         }
         let open = self.open_decision(trial, step);
@@ -140,8 +140,8 @@ impl Study {
     pub fn is_undecided(&self, trial: u64) -> bool {
         let awaits = |trial: &Trial| {
             let unjudged = trial.judged.is_none_or(|judged| judged < trial.step);
-            let has_grounds = trial.trained() > 0 || trial.breaks_limit;
-            let may_end = trial.trained() < trial.until && !trial.is_unlimited();
+            let has_grounds = trial.trained_epochs() > 0 || trial.breaks_limit;
+            let may_end = trial.trained_epochs() < trial.until && !trial.is_unlimited();
             trial.is_open() && has_grounds && may_end && unjudged
         };
         self.rule.is_some() && self.trial(trial).is_some_and(awaits)
@@ -156,9 +156,9 @@ impl Study {
             NextCheck::Settled(Reason::BreaksLimit(format!("{limit}, and it has {value}")))
         } else if judged.diverged >= DIVERGED_AFTER {
             NextCheck::Settled(Reason::Diverged)
-        } else if !self.knowledge.checks.is_due(judged.trained()) {
+        } else if !self.knowledge.checks.is_due(judged.trained_epochs()) {
             NextCheck::NotDue
-        } else if self.needs.burn_in && self.knowledge.learned(self.level_of(judged.until)).is_none() {
+        } else if self.needs.burn_in && self.knowledge.training_set(self.level_of(judged.until)).is_none() {
             NextCheck::Settled(Reason::BurnIn)
         } else if judged.diverged > 0 {
             // one such value may be a passing one, but no forecast can be made from it
@@ -184,7 +184,7 @@ impl Study {
         let is_same = scores().flatten().all(|score| score.to_bits() == first.to_bits());
         let is_known =
             is_same && scores().filter(|scores| scores.len() >= MIN_REPORTS).count() >= MIN_REPORTS;
-        is_known.then(|| self.spec.direction.value(first))
+        is_known.then(|| self.spec.direction.to_value(first))
     }
 
     /// The decision for a `reason` that the trial's state alone gives.
@@ -196,7 +196,7 @@ impl Study {
                 let judged = &self.trials[open.trial as usize];
                 let best = self.spec.run_score.value_of(&judged.curve);
                 let kept = best.filter(|_| self.spec.run_score == RunScore::Best);
-                open.value = kept.map(|score| self.spec.direction.value(score));
+                open.value = kept.map(|score| self.spec.direction.to_value(score));
             }
             _ => {}
         }
@@ -222,7 +222,7 @@ impl Study {
     /// The decision that a ruling is, in the metric's own direction.
     fn decision_from_ruling(&self, ruling: Ruling, open: Decision) -> Decision {
         let Ruling { stop, reason, forecast, incumbent, probability, chance, counts_with } = ruling;
-        let value = |score: Option<f64>| score.map(|score| self.spec.direction.value(score));
+        let value = |score: Option<f64>| score.map(|score| self.spec.direction.to_value(score));
         Decision {
             action: if stop { Action::Stop } else { Action::Continue },
             reason,

@@ -1,7 +1,7 @@
 //! Models of a study: which are needed, and fitting them, which may happen on another thread.
 
 use super::decision::NextCheck;
-use super::knowledge::{ForecasterBasis, Level, NoForecast, TrialOutlook};
+use super::knowledge::{ForecasterBasis, LevelForecaster, NoForecast, TrialOutlook};
 use crate::study::{Study, Trial};
 use foretell::{
     Configuration, Curve, Forecaster, History, HistoryOptions, Predictor, PredictorOptions, Run, Scale,
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A model to fit before a decision can be made: pure work that needs no study and can run in any thread.
-pub struct Fit {
+pub struct ModelFit {
     level: u64,
     basis: ForecasterBasis,
     source: ForecasterSource,
@@ -20,7 +20,7 @@ pub struct Fit {
 
 /// Where the forecaster comes from.
 enum ForecasterSource {
-    Known(Arc<Level>),
+    Known(Arc<LevelForecaster>),
     New(ForecasterLesson),
 }
 
@@ -32,26 +32,26 @@ struct ForecasterLesson {
 }
 
 /// A fitted model, to return to the study with [`Study::fitted`].
-pub struct Fitted {
+pub struct FittedModel {
     level: u64,
     basis: ForecasterBasis,
-    known: Result<Arc<Level>, NoForecast>,
+    known: Result<Arc<LevelForecaster>, NoForecast>,
 }
 
-impl Fit {
+impl ModelFit {
     /// Fits the model.
-    pub fn run(self) -> Fitted {
+    pub fn run(self) -> FittedModel {
         let known = match self.source {
             ForecasterSource::Known(known) => Ok(known),
             ForecasterSource::New(lesson) => {
-                lesson.learn().map(|forecaster| Arc::new(Level::new(forecaster, Vec::new())))
+                lesson.learn().map(|forecaster| Arc::new(LevelForecaster::new(forecaster, Vec::new())))
             }
         };
         if let Ok(known) = &known {
             // the forecaster keeps the model; an error comes again when the study asks
             let _ = known.outlook(&self.configuration, &self.curve);
         }
-        Fitted { level: self.level, basis: self.basis, known }
+        FittedModel { level: self.level, basis: self.basis, known }
     }
 }
 
@@ -64,7 +64,7 @@ impl ForecasterLesson {
 impl Study {
     /// The model that must be fitted before [`decide`](Self::decide) can judge `trial` at once; `None` if there is
     /// nothing to decide, or everything is there. Without this, `decide` fits the model itself.
-    pub fn fit_for(&self, trial: u64) -> Option<Fit> {
+    pub fn fit_for(&self, trial: u64) -> Option<ModelFit> {
         if !self.needs_fit(trial) {
             return None;
         }
@@ -76,7 +76,7 @@ impl Study {
             None => ForecasterSource::New(self.lesson(*level, self.learned_runs(*level)).ok()?),
         };
         let (configuration, curve) = (configuration.clone(), curve.clone());
-        Some(Fit { level: *level, basis, source, configuration, curve })
+        Some(ModelFit { level: *level, basis, source, configuration, curve })
     }
 
     /// Whether [`fit_for`](Self::fit_for) has a model to fit. O(steps of the trial).
@@ -88,12 +88,12 @@ impl Study {
         match self.knowledge.level(judged.until) {
             Some(Ok(known)) => !known.forecaster().is_fitted_for(&judged.curve),
             Some(Err(_)) => false,
-            None => self.knowledge.learned(judged.until).is_some(),
+            None => self.knowledge.training_set(judged.until).is_some(),
         }
     }
 
     /// Takes back a fitted model, unless there is more to learn from by now.
-    pub fn fitted(&mut self, fitted: Fitted) {
+    pub fn accept_fit(&mut self, fitted: FittedModel) {
         self.knowledge.keep(fitted.level, fitted.basis, fitted.known);
     }
 
@@ -102,7 +102,7 @@ impl Study {
         &mut self,
         index: usize,
         level: u64,
-    ) -> Result<(Arc<Level>, Arc<TrialOutlook>), NoForecast> {
+    ) -> Result<(Arc<LevelForecaster>, Arc<TrialOutlook>), NoForecast> {
         let known = self.known_level(level)?;
         let trial = &self.trials[index];
         let outlook = match &self.knowledge.recording {
@@ -136,7 +136,7 @@ impl Study {
     }
 
     /// The forecaster of `level`: the one there is, or a new one where there is more to learn from.
-    fn known_level(&mut self, level: u64) -> Result<Arc<Level>, NoForecast> {
+    fn known_level(&mut self, level: u64) -> Result<Arc<LevelForecaster>, NoForecast> {
         match self.knowledge.level(level) {
             Some(known) => known.clone(),
             None => {
@@ -149,24 +149,25 @@ impl Study {
     }
 
     /// Learns from all that was trained to `level`.
-    fn learn(&self, level: u64, basis: ForecasterBasis) -> Result<Arc<Level>, NoForecast> {
+    fn learn(&self, level: u64, basis: ForecasterBasis) -> Result<Arc<LevelForecaster>, NoForecast> {
         let mut learned = self.learned_runs(level);
         let forecaster = |learned: Vec<usize>| self.lesson(level, learned)?.learn();
         let Some(recording) = &self.knowledge.recording else {
-            return forecaster(learned).map(|forecaster| Arc::new(Level::new(forecaster, Vec::new())));
+            return forecaster(learned)
+                .map(|forecaster| Arc::new(LevelForecaster::new(forecaster, Vec::new())));
         };
         // a run that was drawn twice counts once
         let mut seen = BTreeSet::new();
         learned.retain(|&index| seen.insert(recording.run(index)));
         let runs: Vec<usize> = learned.iter().map(|&index| recording.run(index)).collect();
         let warm = learned.iter().filter(|&&index| index < self.warm_start.len()).count();
-        let mut make = || Ok(Level::new(forecaster(learned.clone())?, runs.clone()));
+        let mut make = || Ok(LevelForecaster::new(forecaster(learned.clone())?, runs.clone()));
         recording.level(level, &runs, (warm, basis), &mut make)
     }
 
     /// The indices that a forecaster of `level` learns from, in order.
     fn learned_runs(&self, level: u64) -> Vec<usize> {
-        let mut learned = self.knowledge.learned(level).unwrap_or_default().to_vec();
+        let mut learned = self.knowledge.training_set(level).unwrap_or_default().to_vec();
         learned.sort_unstable();
         learned
     }
@@ -209,6 +210,6 @@ impl Study {
             return Ok(Arc::clone(predictor));
         }
         let options = PredictorOptions { seed: self.spec.seed, ..PredictorOptions::default() };
-        Ok(self.catalogue.predictor(&self.spec.policy, &self.spec.predictor, &options)?)
+        Ok(self.catalogue.make_predictor(&self.spec.policy, &self.spec.predictor, &options)?)
     }
 }

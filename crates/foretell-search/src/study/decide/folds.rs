@@ -18,7 +18,7 @@ struct FoldOutlook {
 impl Study {
     /// Whether trial `index` has finished its first fold.
     pub(super) fn is_past_first_fold(&self, index: usize) -> bool {
-        self.spec.folds() > 1 && self.trials[index].trained() >= self.spec.max_resource
+        self.spec.folds() > 1 && self.trials[index].trained_epochs() >= self.spec.max_resource
     }
 
     /// The standard deviation of folds of one configuration, pooled over all trials; `None` as long as no trial has finished two.
@@ -38,7 +38,7 @@ impl Study {
 
     /// Whether the last report of `trial` is the last one of a fold.
     fn is_between_folds(&self, trial: &Trial) -> bool {
-        trial.trained() > 0 && trial.trained().is_multiple_of(self.spec.max_resource)
+        trial.trained_epochs() > 0 && trial.trained_epochs().is_multiple_of(self.spec.max_resource)
     }
 
     /// The mean of all folds, given the finished ones and where the `present` one will end with which standard deviation. The mean of the n
@@ -59,9 +59,10 @@ impl Study {
     fn present_fold(&self, trial: &Trial) -> Option<(f64, f64)> {
         let run_score = self.spec.run_score;
         let present = trial.folds.last().filter(|_| !self.is_between_folds(trial))?;
-        let (step, _) = present.last()?;
+        let (step, _) = present.last_point()?;
         let earlier = std::iter::once(&trial.curve).chain(&trial.folds[..trial.folds.len() - 1]);
-        let gain = |curve: &Curve| Some(run_score.value_of(curve)? - run_score.value_of(&curve.until(step))?);
+        let gain =
+            |curve: &Curve| Some(run_score.value_of(curve)? - run_score.value_of(&curve.prefix_until(step))?);
         let gains: Vec<f64> = earlier.filter_map(gain).collect();
         let now = run_score.value_of(present)?;
         let left = (1.0 - step / self.spec.max_resource as f64).max(0.0);
@@ -81,7 +82,7 @@ impl Study {
         let Some((outlook, rival)) = outlook.zip(self.reference(index as u64)) else {
             return Decision { reason: Reason::NoIncumbent, ..open };
         };
-        let value = |score: f64| self.spec.direction.value(score);
+        let value = |score: f64| self.spec.direction.to_value(score);
         let ends = [-1.0, 1.0].map(|side| value(outlook.mean + side * NINETY_PERCENT * outlook.sd));
         let forecast = RecordedForecast {
             mean: value(outlook.mean),
@@ -111,7 +112,7 @@ impl Study {
         let direction = self.spec.direction;
         let now = self.spec.run_score.value_of(&self.trials[decision.trial as usize].curve);
         let present = match decision.forecast {
-            Some(forecast) => Some((direction.score(forecast.mean), forecast.sd)),
+            Some(forecast) => Some((direction.to_score(forecast.mean), forecast.sd)),
             None => now.map(|now| (now, 0.0)),
         };
         let outlook = self.fold_outlook(&[], present);

@@ -39,7 +39,7 @@ pub(crate) struct TrialOutlook {
 type OutlookResult = Result<Arc<TrialOutlook>, NoForecast>;
 
 /// The forecaster of one level. Studies that replay the same runs share it with the forecasts that it has made.
-pub(crate) struct Level {
+pub(crate) struct LevelForecaster {
     forecaster: Forecaster,
     /// In a replay, the recorded runs that it learned from, in order.
     runs: Vec<usize>,
@@ -47,7 +47,7 @@ pub(crate) struct Level {
     kept: Mutex<BTreeMap<usize, BTreeMap<usize, OutlookResult>>>,
 }
 
-impl Level {
+impl LevelForecaster {
     pub(crate) fn new(forecaster: Forecaster, runs: Vec<usize>) -> Self {
         Self { forecaster, runs, kept: Mutex::default() }
     }
@@ -94,7 +94,7 @@ impl Level {
         configuration: &Configuration,
         curve: &Curve,
     ) -> OutlookResult {
-        let held_out = match place.map(|place| self.forecaster.held_out(place, curve)) {
+        let held_out = match place.map(|place| self.forecaster.held_out_forecast(place, curve)) {
             Some(held_out) => held_out?,
             None => None,
         };
@@ -148,7 +148,7 @@ impl CheckSchedule {
 
 /// The recorded runs behind the trials of a study that is replayed. Trials and the runs of a warm start are known by their `index`: runs
 /// of a warm start first, then trials.
-pub(crate) trait Recording: Send + Sync {
+pub(crate) trait RunRecording: Send + Sync {
     /// The recorded run of `index`.
     fn run(&self, index: usize) -> usize;
 
@@ -165,8 +165,8 @@ pub(crate) trait Recording: Send + Sync {
         level: u64,
         runs: &[usize],
         basis: (usize, ForecasterBasis),
-        learn: &mut dyn FnMut() -> Result<Level, NoForecast>,
-    ) -> Result<Arc<Level>, NoForecast>;
+        learn: &mut dyn FnMut() -> Result<LevelForecaster, NoForecast>,
+    ) -> Result<Arc<LevelForecaster>, NoForecast>;
 
     /// Hears that there was no forecast, and why.
     fn without_forecast(&self, why: &NoForecast);
@@ -195,11 +195,11 @@ pub(in crate::study) struct StudyKnowledge {
     peers: BTreeMap<u64, LevelPeers>,
     keeps_peers: bool,
     /// By level: the basis of the forecaster, and the forecaster, or the reason for its absence.
-    levels: BTreeMap<u64, (ForecasterBasis, Result<Arc<Level>, NoForecast>)>,
+    levels: BTreeMap<u64, (ForecasterBasis, Result<Arc<LevelForecaster>, NoForecast>)>,
     /// Whether a value was seen that has no logarithm.
     is_linear: bool,
     pub(super) checks: CheckSchedule,
-    pub(super) recording: Option<Arc<dyn Recording>>,
+    pub(super) recording: Option<Arc<dyn RunRecording>>,
 }
 
 impl StudyKnowledge {
@@ -208,7 +208,7 @@ impl StudyKnowledge {
         self.recording.is_some()
     }
 
-    pub(crate) fn new(data: LevelData, keeps_peers: bool, recording: Option<Arc<dyn Recording>>) -> Self {
+    pub(crate) fn new(data: LevelData, keeps_peers: bool, recording: Option<Arc<dyn RunRecording>>) -> Self {
         let checks =
             recording.as_ref().map_or(CheckSchedule { first: 1, every: 1 }, |recording| recording.checks());
         let (peers, levels) = (BTreeMap::new(), BTreeMap::new());
@@ -224,7 +224,7 @@ impl StudyKnowledge {
     }
 
     /// `index` was trained to `level`, where it had this curve.
-    pub(crate) fn trained(&mut self, level: u64, index: usize, curve: &Curve, run_score: RunScore) {
+    pub(crate) fn add_trained(&mut self, level: u64, index: usize, curve: &Curve, run_score: RunScore) {
         self.data.push(level, index);
         self.add_peer(level, curve, run_score);
     }
@@ -237,13 +237,13 @@ impl StudyKnowledge {
 
     fn add_peer(&mut self, level: u64, curve: &Curve, run_score: RunScore) {
         if self.keeps_peers {
-            self.peers.entry(level).or_default().push(&run_score.curve(curve));
+            self.peers.entry(level).or_default().push(&run_score.score_curve(curve));
         }
     }
 
     /// The indices to learn from at `level`; `None` while there are too few.
-    pub(crate) fn learned(&self, level: u64) -> Option<&[usize]> {
-        self.data.learned(level)
+    pub(crate) fn training_set(&self, level: u64) -> Option<&[usize]> {
+        self.data.training_set(level)
     }
 
     /// A trial, or a run of an earlier search, has this `value`. A loss of 0 or less has no logarithm, so forecasts are linear from then on.
@@ -258,17 +258,22 @@ impl StudyKnowledge {
 
     /// The basis of a forecaster of `level` that is made now; `None` while there are too few runs to learn from.
     pub(super) fn basis(&self, level: u64) -> Option<ForecasterBasis> {
-        Some(ForecasterBasis { runs: self.data.learned(level)?.len(), is_linear: self.is_linear })
+        Some(ForecasterBasis { runs: self.data.training_set(level)?.len(), is_linear: self.is_linear })
     }
 
     /// The forecaster of `level`, unless its basis has changed since it was made.
-    pub(super) fn level(&self, level: u64) -> Option<&Result<Arc<Level>, NoForecast>> {
+    pub(super) fn level(&self, level: u64) -> Option<&Result<Arc<LevelForecaster>, NoForecast>> {
         let (basis, known) = self.levels.get(&level)?;
         (self.basis(level) == Some(*basis)).then_some(known)
     }
 
     /// Keeps the forecaster of `level` made on this `basis`, or the reason for its absence.
-    pub(super) fn keep(&mut self, level: u64, basis: ForecasterBasis, known: Result<Arc<Level>, NoForecast>) {
+    pub(super) fn keep(
+        &mut self,
+        level: u64,
+        basis: ForecasterBasis,
+        known: Result<Arc<LevelForecaster>, NoForecast>,
+    ) {
         self.levels.insert(level, (basis, known));
     }
 

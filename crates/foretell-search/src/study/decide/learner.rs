@@ -1,6 +1,6 @@
 //! What the stop rule learns: the study tells it every report and every end, in the order of the log.
 
-use crate::stopping::{EarlierStudy, Fate, Learner, StudyPlan};
+use crate::stopping::{EarlierStudy, RuleLearner, StudyPlan, TrialOutcome};
 use crate::study::{Study, StudySpec, Trial, TrialState};
 
 impl StudySpec {
@@ -42,10 +42,14 @@ impl Study {
     pub(in crate::study) fn hear_report(&mut self, index: usize, value: Option<f64>) {
         let (Some(learner), trial) = (&mut self.learner, &self.trials[index]) else { return };
         // a trial that is only watched would report no more
-        let is_within = trial.trained() <= self.spec.max_resource;
+        let is_within = trial.trained_epochs() <= self.spec.max_resource;
         if trial.shadow.is_none() && !trial.is_unknown() && is_within {
             let score = value.and_then(|_| self.spec.run_score.value_of(&trial.curve));
-            learner.reported(index as u64, trial.trained(), score.filter(|score| score.is_finite()));
+            learner.learn_report(
+                index as u64,
+                trial.trained_epochs(),
+                score.filter(|score| score.is_finite()),
+            );
         }
     }
 
@@ -53,42 +57,42 @@ impl Study {
     pub(in crate::study) fn hear_end(&mut self, index: usize) {
         let trial = &self.trials[index];
         if let (Some(learner), Some(fate)) = (&mut self.learner, fate(trial)) {
-            learner.ended(index as u64, fate);
+            learner.learn_end(index as u64, fate);
         }
     }
 }
 
 /// How `trial` ended, in the study as its stop rule wants it; `None` while it runs.
-fn fate(trial: &Trial) -> Option<Fate> {
+fn fate(trial: &Trial) -> Option<TrialOutcome> {
     match trial.state {
-        _ if trial.is_unknown() => Some(Fate::Failed),
+        _ if trial.is_unknown() => Some(TrialOutcome::Failed),
         // a trial that only the shadow has stopped trains on, but a study that stops trials would not know how it ends
-        _ if trial.shadow.is_some() => Some(Fate::Stopped),
+        _ if trial.shadow.is_some() => Some(TrialOutcome::Stopped),
         TrialState::Running | TrialState::Interrupted => None,
-        TrialState::Completed { .. } => Some(Fate::Completed),
-        TrialState::Paused { .. } => Some(Fate::Paused),
-        TrialState::Stopped { .. } => Some(Fate::Stopped),
-        TrialState::Failed { .. } => Some(Fate::Failed),
+        TrialState::Completed { .. } => Some(TrialOutcome::Completed),
+        TrialState::Paused { .. } => Some(TrialOutcome::Paused),
+        TrialState::Stopped { .. } => Some(TrialOutcome::Stopped),
+        TrialState::Failed { .. } => Some(TrialOutcome::Failed),
     }
 }
 
 /// Tells `learner` all of `trial`. O(points²).
-fn tell_all(learner: &mut dyn Learner, spec: &StudySpec, number: u64, trial: &Trial) {
+fn tell_all(learner: &mut dyn RuleLearner, spec: &StudySpec, number: u64, trial: &Trial) {
     let curve = &trial.curve;
     let finite = curve.steps().iter().map(|&step| (step, true));
-    let lost = curve.gaps().iter().copied().chain(curve.diverged_at()).map(|step| (step, false));
+    let lost = curve.gap_starts().iter().copied().chain(curve.diverged_at()).map(|step| (step, false));
     let mut steps: Vec<(f64, bool)> = finite.chain(lost).collect();
     steps.sort_by(|a, b| a.0.total_cmp(&b.0));
     let last = trial.shadow.as_ref().map_or(u64::MAX, |decision| decision.step);
     for (step, is_finite) in steps.into_iter().filter(|(step, _)| *step as u64 <= last) {
         let score =
-            spec.run_score.value_of(&curve.until(step)).filter(|score| is_finite && score.is_finite());
+            spec.run_score.value_of(&curve.prefix_until(step)).filter(|score| is_finite && score.is_finite());
         let epochs = trial.trained_at(step as u64);
         if !trial.is_unknown() && epochs <= spec.max_resource {
-            learner.reported(number, epochs, score);
+            learner.learn_report(number, epochs, score);
         }
     }
     if let Some(fate) = fate(trial) {
-        learner.ended(number, fate);
+        learner.learn_end(number, fate);
     }
 }

@@ -1,7 +1,7 @@
 //! A study's knowledge of its further objectives: which are curves, their forecasters, and the completed trials.
 
 use super::knowledge::NoForecast;
-use crate::objective::{FrontStandings, Objective, reported};
+use crate::objective::{FrontStandings, Objective, reported_names};
 use crate::study::StudySpec;
 use crate::study::Trial;
 use foretell::{Direction, Forecaster};
@@ -30,9 +30,9 @@ pub(in crate::study) struct ObjectiveMeasures {
 
 impl ObjectiveMeasures {
     pub(crate) fn new(spec: &StudySpec) -> Self {
-        let names = reported(spec.formulas(), &spec.space.known_names());
+        let names = reported_names(spec.formulas(), &spec.space.known_names());
         let side = |objective: &Objective| {
-            let name = objective.of.name().filter(|name| names.contains(*name))?;
+            let name = objective.of.sole_name().filter(|name| names.contains(*name))?;
             Some((name.to_owned(), objective.direction))
         };
         let sides = spec.objectives.iter().filter_map(side).collect();
@@ -40,8 +40,8 @@ impl ObjectiveMeasures {
     }
 
     /// The number of trials that have joined the front so far.
-    pub(crate) fn joined(&self) -> u64 {
-        self.standings.joined()
+    pub(crate) fn joined_count(&self) -> u64 {
+        self.standings.joined_count()
     }
 
     /// The trials by which others are dominated.

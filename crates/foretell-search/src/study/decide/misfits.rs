@@ -43,30 +43,30 @@ fn is_batch_name(name: &str) -> bool {
 
 /// The configurations that did not fit into memory.
 #[derive(Default)]
-pub(super) struct Misfits {
+pub(super) struct MemoryMisfits {
     parameters: Vec<Parameter>,
     failed: Vec<Configuration>,
 }
 
 impl Study {
     /// The configurations whose trials ran out of memory. O(trials).
-    pub(super) fn misfits(&self) -> Misfits {
+    pub(super) fn misfits(&self) -> MemoryMisfits {
         let trials = self.trials.iter().filter(|trial| trial.state.is_out_of_memory());
         let failed: Vec<Configuration> = trials.map(|trial| trial.configuration.clone()).collect();
         let parameters = match &self.spec.space {
             Space::Parameters(space) if !failed.is_empty() => space.parameters().to_vec(),
             Space::Parameters(_) | Space::Own(_) => Vec::new(),
         };
-        Misfits { parameters, failed }
+        MemoryMisfits { parameters, failed }
     }
 
     /// The parameters whose names call them sizes of batches.
     pub fn batch_parameters(&self) -> Vec<&str> {
-        self.spec.space.searched().into_iter().filter(|name| is_batch_name(name)).collect()
+        self.spec.space.searched_names().into_iter().filter(|name| is_batch_name(name)).collect()
     }
 }
 
-impl Misfits {
+impl MemoryMisfits {
     pub(super) fn is_empty(&self) -> bool {
         self.failed.is_empty()
     }
@@ -81,7 +81,7 @@ impl Misfits {
         let mut has_larger = false;
         for Parameter { name, kind, .. } in &self.parameters {
             let [own, other] = [configuration, failed].map(|of| of.get(name).unwrap_or(&Value::Missing));
-            match (own.number(), other.number()) {
+            match (own.as_number(), other.as_number()) {
                 // a smaller batch may fit where a larger one did not, so only larger ones are ruled out
                 (Some(own), Some(other)) if is_batch_name(name) && own >= other => has_larger |= own > other,
                 _ if !is_near(kind, own, other) || is_batch_name(name) && own != other => return false,
@@ -94,7 +94,7 @@ impl Misfits {
 
 /// Whether two values of `kind` are the same option, or numbers that are near on its scale.
 fn is_near(kind: &ParameterKind, a: &Value, b: &Value) -> bool {
-    match (kind.bounds(), a.number(), b.number()) {
+    match (kind.bounds(), a.as_number(), b.as_number()) {
         (Some(bounds), Some(a), Some(b)) => (bounds.share(a) - bounds.share(b)).abs() <= NEAR_FRACTION,
         _ => a == b,
     }
@@ -145,8 +145,8 @@ mod tests {
     fn a_misfit_rules_out_itself_and_neighbors_with_larger_batches() {
         let texts = ["lr=log:1e-4:1", "batch=int:1:512", "net=choice:small,large", "w=int:1:9 if net=large"];
         let space = ParameterSpace::parse(&texts).unwrap();
-        let failed = space.read("lr=0.01,batch=128,net=large,w=5").unwrap();
-        let misfits = Misfits { parameters: space.parameters().to_vec(), failed: vec![failed] };
+        let failed = space.read_configuration("lr=0.01,batch=128,net=large,w=5").unwrap();
+        let misfits = MemoryMisfits { parameters: space.parameters().to_vec(), failed: vec![failed] };
         for (text, expected) in [
             ("lr=0.01,batch=128,net=large,w=5", true),
             ("lr=0.02,batch=256,net=large,w=5", true),
@@ -157,7 +157,7 @@ mod tests {
             ("lr=0.01,batch=256,net=large,w=1", false),
             ("lr=0.01,batch=256,net=small", false),
         ] {
-            let mut configuration = space.read(text).unwrap();
+            let mut configuration = space.read_configuration(text).unwrap();
             if text.contains("small") {
                 configuration.insert("w".to_owned(), Value::Missing);
             }

@@ -1,6 +1,6 @@
 //! The values of trials in a study's further objectives and limits, and the scores a running trial has to beat there.
 
-use crate::objective::{Bound, Formula, FrontStandings, Limit, Objective};
+use crate::objective::{Formula, FrontStandings, Limit, LimitSide, Objective};
 use crate::study::{Study, Trial, TrialState};
 use foretell::Direction;
 
@@ -24,30 +24,32 @@ impl Study {
     }
 
     /// The value of `trial` in `of`, in its own unit; `None` where that is not known yet.
-    pub(super) fn measured(&self, trial: &Trial, of: &Formula) -> Option<f64> {
-        of.value(|name| self.quantity(trial, name))
+    pub(super) fn measured_value(&self, trial: &Trial, of: &Formula) -> Option<f64> {
+        of.evaluate(|name| self.quantity(trial, name))
     }
 
     /// The values of `trial` in each further objective, in its own unit; `None` if still unknown.
     pub fn objective_values(&self, trial: &Trial) -> Vec<Option<f64>> {
-        self.spec.objectives.iter().map(|objective| self.measured(trial, &objective.of)).collect()
+        self.spec.objectives.iter().map(|objective| self.measured_value(trial, &objective.of)).collect()
     }
 
     /// The scores of `trial` in the further objectives, larger being better; `None` while one is not known.
     pub(super) fn others(&self, trial: &Trial) -> Option<Vec<f64>> {
-        let score =
-            |objective: &Objective| Some(objective.direction.score(self.measured(trial, &objective.of)?));
+        let score = |objective: &Objective| {
+            Some(objective.direction.to_score(self.measured_value(trial, &objective.of)?))
+        };
         self.spec.objectives.iter().map(score).collect()
     }
 
     /// The scores of `trial` in the further objectives after `step`, each in its place: for a curve its score there.
     pub(super) fn other_scores_at(&self, trial: &Trial, step: u64) -> Vec<Option<f64>> {
         let reported = |objective: &Objective| {
-            let curve = trial.side.get(objective.of.name()?)?;
-            curve.until(step as f64).last().map(|(_, score)| score)
+            let curve = trial.side.get(objective.of.sole_name()?)?;
+            curve.prefix_until(step as f64).last_point().map(|(_, score)| score)
         };
-        let known =
-            |objective: &Objective| Some(objective.direction.score(self.measured(trial, &objective.of)?));
+        let known = |objective: &Objective| {
+            Some(objective.direction.to_score(self.measured_value(trial, &objective.of)?))
+        };
         self.spec
             .objectives
             .iter()
@@ -58,7 +60,7 @@ impl Study {
     /// The first objective in which the value of `trial` is neither known nor forecast.
     pub(super) fn unknown_objective(&self, trial: &Trial) -> Option<&Objective> {
         let is_open = |objective: &&Objective| {
-            self.measured(trial, &objective.of).is_none() && !self.is_forecast(trial, objective)
+            self.measured_value(trial, &objective.of).is_none() && !self.is_forecast(trial, objective)
         };
         self.spec.objectives.iter().find(is_open)
     }
@@ -66,7 +68,7 @@ impl Study {
     /// The first limit that `trial` breaks, and its value there.
     pub(super) fn broken_limit(&self, trial: &Trial) -> Option<(&Limit, f64)> {
         self.spec.limits.iter().find_map(|limit| {
-            let value = self.measured(trial, &limit.of)?;
+            let value = self.measured_value(trial, &limit.of)?;
             limit.is_broken_by(value).then_some((limit, value))
         })
     }
@@ -91,10 +93,10 @@ impl Study {
     /// The score to beat for any trial that reaches `others` in its other objectives, larger being better.
     pub(super) fn incumbent_of(&self, others: &[f64]) -> Option<f64> {
         let incumbent = self.measures.standings().incumbent(others, self.spec.criterion.nth_best);
-        let bounds = self.spec.limits.iter().filter(|limit| limit.of.name() == Some(&self.spec.metric));
+        let bounds = self.spec.limits.iter().filter(|limit| limit.of.sole_name() == Some(&self.spec.metric));
         let least = bounds.filter_map(|limit| match (limit.bound, self.spec.direction) {
-            (Bound::AtLeast, Direction::Maximize) | (Bound::AtMost, Direction::Minimize) => {
-                Some(self.spec.direction.score(limit.value))
+            (LimitSide::AtLeast, Direction::Maximize) | (LimitSide::AtMost, Direction::Minimize) => {
+                Some(self.spec.direction.to_score(limit.value))
             }
             _ => None,
         });
@@ -109,7 +111,7 @@ impl Study {
         }
         let TrialState::Completed { value } = trial.state else { return };
         if let Some(others) = self.others(trial) {
-            let (score, nth_best) = (self.spec.direction.score(value), self.spec.criterion.nth_best);
+            let (score, nth_best) = (self.spec.direction.to_score(value), self.spec.criterion.nth_best);
             self.measures.standings_mut().push(score, others, nth_best);
         }
     }
@@ -127,8 +129,10 @@ impl Study {
         let ended = |trial: &&Trial| !trial.is_open() && !matches!(trial.state, TrialState::Failed { .. });
         let ended: Vec<&Trial> = self.trials.iter().filter(ended).collect();
         let mut problems = Vec::new();
-        let missing =
-            self.spec.formulas().filter(|of| finished.iter().all(|trial| self.measured(trial, of).is_none()));
+        let missing = self
+            .spec
+            .formulas()
+            .filter(|of| finished.iter().all(|trial| self.measured_value(trial, of).is_none()));
         for of in missing.filter(|_| finished.len() >= MIN_JUDGED_TRIALS) {
             problems.push(format!(
                 "{of}: {} trials completed without reporting it. Print it in the metric's line or in its own, for example {{\"foretell\":{{\"step\":1,\"{}\":0.5,\"{of}\":1}}}} or `{}=0.5 {of}=1`",
@@ -136,7 +140,8 @@ impl Study {
             ));
         }
         for limit in self.spec.limits.iter().filter(|_| ended.len() >= MIN_JUDGED_TRIALS) {
-            let values: Vec<f64> = ended.iter().filter_map(|trial| self.measured(trial, &limit.of)).collect();
+            let values: Vec<f64> =
+                ended.iter().filter_map(|trial| self.measured_value(trial, &limit.of)).collect();
             let nearest = values
                 .iter()
                 .copied()

@@ -68,7 +68,7 @@ impl Study {
     fn gains_since(&self, step: u64) -> ScoreGains {
         let beyond = |trial: &&Trial| trial.step > step && !matches!(trial.state, TrialState::Failed { .. });
         let gain = |trial: &Trial| {
-            let then = self.spec.run_score.value_of(&trial.curve.until(step as f64))?;
+            let then = self.spec.run_score.value_of(&trial.curve.prefix_until(step as f64))?;
             Some((then, self.spec.run_score.value_of(&trial.curve)? - then))
         };
         let mut gains: ScoreGains = self.trials.iter().filter(beyond).filter_map(gain).collect();

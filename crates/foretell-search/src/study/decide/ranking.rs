@@ -9,7 +9,7 @@ impl Study {
     /// Trial `latest` reached a rung or its end: forecasts its end, or that of all trials where there is more to learn from, and tells
     /// the scheduler.
     pub(in crate::study) fn rank_rungs(&mut self, latest: usize) {
-        let learned = self.knowledge.learned(self.spec.max_resource).map_or(0, <[usize]>::len);
+        let learned = self.knowledge.training_set(self.spec.max_resource).map_or(0, <[usize]>::len);
         if self.spec.rank == Rank::Value || learned == 0 {
             return;
         }
@@ -58,7 +58,7 @@ impl Study {
         let score = self
             .spec
             .run_score
-            .value_of(&trial.curve.until(step as f64))
+            .value_of(&trial.curve.prefix_until(step as f64))
             .filter(|score| score.is_finite())?;
         let others = self.other_scores_at(trial, step).into_iter().map(|value| value.unwrap_or(f64::MIN));
         Some(std::iter::once(score).chain(others).collect())
@@ -68,10 +68,13 @@ impl Study {
     /// if it has diverged or there is no forecast; `None` if it failed or did not reach the level. The forecast leaves the trial out.
     fn rung_standing(&mut self, index: usize, level: u64) -> Option<f64> {
         let trial = &self.trials[index];
-        if trial.trained() < level || trial.is_unknown() || matches!(trial.state, TrialState::Failed { .. }) {
+        if trial.trained_epochs() < level
+            || trial.is_unknown()
+            || matches!(trial.state, TrialState::Failed { .. })
+        {
             return None;
         }
-        let curve = trial.curve.until(level as f64);
+        let curve = trial.curve.prefix_until(level as f64);
         let score = self.spec.run_score.value_of(&curve).filter(|score| score.is_finite())?;
         if curve.diverged_at().is_some() {
             return Some(score);
@@ -79,7 +82,7 @@ impl Study {
         let Ok(outlook) = self.outlook_from(index, &curve, self.spec.max_resource) else {
             return Some(score);
         };
-        Some(self.spec.rank.score(self.spec.direction.score(outlook.recorded.mean), outlook.recorded.sd))
+        Some(self.spec.rank.score(self.spec.direction.to_score(outlook.recorded.mean), outlook.recorded.sd))
     }
 
     /// The levels of the rungs below the end, ascending.
@@ -96,8 +99,9 @@ impl Study {
     fn silent_levels(&self) -> BTreeSet<u64> {
         let silent = |&level: &u64| {
             let (mut scores, mut finished) = (Vec::new(), Vec::new());
-            for trial in self.trials.iter().filter(|trial| trial.trained() >= level) {
-                let Some(score) = self.spec.run_score.value_of(&trial.curve.until(level as f64)) else {
+            for trial in self.trials.iter().filter(|trial| trial.trained_epochs() >= level) {
+                let Some(score) = self.spec.run_score.value_of(&trial.curve.prefix_until(level as f64))
+                else {
                     continue;
                 };
                 if let (TrialState::Completed { .. }, Some(end)) =

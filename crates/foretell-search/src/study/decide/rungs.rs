@@ -1,7 +1,7 @@
 //! Rungs of the stop rule: who has reached them, and with which score.
 
 use crate::objective::places;
-use crate::stopping::Place;
+use crate::stopping::RungPlace;
 use crate::study::{Study, Trial};
 
 impl Study {
@@ -21,7 +21,7 @@ impl Study {
         let score = if point + 1 == steps.len() {
             self.spec.run_score.value_of(&trial.curve)
         } else {
-            self.spec.run_score.value_of(&trial.curve.until(step))
+            self.spec.run_score.value_of(&trial.curve.prefix_until(step))
         };
         score.filter(|score| score.is_finite()).map(|score| (level, score))
     }
@@ -55,14 +55,14 @@ impl Study {
     }
 
     /// With several objectives: where trial `index` stands at the rung among the trials whose scores are all known.
-    fn place_by_front(&self, index: usize, level: u64, score: f64) -> Option<Place> {
+    fn place_by_front(&self, index: usize, level: u64, score: f64) -> Option<RungPlace> {
         let (trials, points) = self.rung_points.get(&level)?;
         let own = trials.iter().position(|&trial| trial == index)?;
-        Some(Place { score, all: points.len(), better: places(points)[own] })
+        Some(RungPlace { score, all: points.len(), better: places(points)[own] })
     }
 
     /// Where trial `index` stands at the rung that it has just reached; `None` at no rung, or at one that says nothing of the end.
-    pub(super) fn place_at_rung(&self, index: usize) -> Option<Place> {
+    pub(super) fn place_at_rung(&self, index: usize) -> Option<RungPlace> {
         let trial = &self.trials[index];
         let last = trial.curve.steps().len().saturating_sub(1);
         let (level, score) = self.rung_of(trial, last)?;
@@ -75,6 +75,6 @@ impl Study {
         let scores = self.rungs.get(&level).map_or(&[][..], Vec::as_slice);
         let better = scores.len() - scores.partition_point(|other| other.total_cmp(&score).is_le());
         let (all, better) = self.ahead_of(index as u64, level).unwrap_or((scores.len(), better));
-        Some(Place { score, all, better })
+        Some(RungPlace { score, all, better })
     }
 }

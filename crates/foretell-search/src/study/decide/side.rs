@@ -7,7 +7,7 @@ use foretell::{Curve, Direction, Forecaster, History, HistoryOptions, Metric, Ru
 use std::sync::Arc;
 
 /// Points of the quasi-random sequence over which what is to be beaten is averaged.
-const POINTS: u32 = 256;
+const SEQUENCE_POINTS: u32 = 256;
 
 /// Where an objective of a running trial ends: a score that is known, or the quantiles of a forecast.
 enum ObjectiveEnd {
@@ -21,7 +21,7 @@ impl ObjectiveEnd {
         match self {
             Self::Known(score) => *score,
             Self::Forecast(forecaster, forecast, direction) => {
-                direction.score(forecaster.history().value(forecast.quantile(u)))
+                direction.to_score(forecaster.history().to_value(forecast.quantile(u)))
             }
         }
     }
@@ -30,7 +30,10 @@ impl ObjectiveEnd {
 impl Study {
     /// Whether `objective` of running `trial` can be forecast: it is a curve, and the trial has reported of it.
     pub(super) fn is_forecast(&self, trial: &Trial, objective: &Objective) -> bool {
-        objective.of.name().is_some_and(|name| self.measures.is_curve(name) && trial.side.contains_key(name))
+        objective
+            .of
+            .sole_name()
+            .is_some_and(|name| self.measures.is_curve(name) && trial.side.contains_key(name))
     }
 
     /// The scores that running trial `index` may have to beat, each as probable as any other; empty where all its other objectives are
@@ -58,16 +61,16 @@ impl Study {
                 ends.iter().enumerate().map(|(at, end)| end.value_at(share(point, at))).collect();
             self.incumbent_of(&others).unwrap_or(f64::NEG_INFINITY)
         };
-        Ok((0..POINTS).map(incumbent).collect())
+        Ok((0..SEQUENCE_POINTS).map(incumbent).collect())
     }
 
     fn end_of(&mut self, index: usize, objective: &Objective) -> Result<ObjectiveEnd, NoForecast> {
         let direction = objective.direction;
         let trial = &self.trials[index];
-        let known = self.measured(trial, &objective.of);
-        let name = objective.of.name().filter(|name| trial.side.contains_key(*name));
+        let known = self.measured_value(trial, &objective.of);
+        let name = objective.of.sole_name().filter(|name| trial.side.contains_key(*name));
         match (known, name) {
-            (Some(value), _) => Ok(ObjectiveEnd::Known(direction.score(value))),
+            (Some(value), _) => Ok(ObjectiveEnd::Known(direction.to_score(value))),
             (None, None) => Err(NoForecast::NotFinite),
             (None, Some(name)) => {
                 let forecaster = self.side_level(name, direction)?;
@@ -82,7 +85,7 @@ impl Study {
     fn side_level(&mut self, name: &str, direction: Direction) -> Result<Arc<Forecaster>, NoForecast> {
         let level = self.spec.max_resource;
         let warm = self.warm_start.len();
-        let learned = self.knowledge.learned(level).unwrap_or_default();
+        let learned = self.knowledge.training_set(level).unwrap_or_default();
         let mut learned: Vec<usize> = learned.iter().filter_map(|index| index.checked_sub(warm)).collect();
         if let Some((count, known)) = self.measures.side_level(name)
             && *count == learned.len()
@@ -98,7 +101,7 @@ impl Study {
                 Some(Run { id: index.to_string(), configuration: trial.configuration.clone(), curve })
             };
             let runs: Vec<Run> = learned.into_iter().filter_map(run).collect();
-            let ends = runs.iter().filter_map(|run| run.curve.last().map(|(step, _)| step));
+            let ends = runs.iter().filter_map(|run| run.curve.last_point().map(|(step, _)| step));
             let options = HistoryOptions {
                 metric: Some(Metric::new(name, direction)),
                 target: Some(ends.fold(level as f64, f64::min)),

@@ -20,7 +20,7 @@ struct KnownResult {
 
 impl Study {
     /// The configuration that the sampler proposes for new trial `trial`. O(n²) besides the sampler's own with several objectives.
-    pub(in crate::study) fn sampled(&mut self, trial: u64) -> Option<Configuration> {
+    pub(in crate::study) fn propose_configuration(&mut self, trial: u64) -> Option<Configuration> {
         let proposed = self.allowed_proposal(trial);
         match &self.spec.space {
             // brackets with fewer trials than planned would promote none: a configuration is repeated, with a seed of its own
@@ -74,9 +74,9 @@ impl Study {
             parzen_sampler(space, spec.seed)
         };
         for (number, trial, _) in &rest {
-            sampler.started(*number, &trial.configuration);
+            sampler.observe_start(*number, &trial.configuration);
             if !trial.is_open() {
-                sampler.failed(*number, &trial.configuration);
+                sampler.observe_failure(*number, &trial.configuration);
             }
         }
         let point = |(_, _, known): &(u64, &Trial, KnownResult)| {
@@ -84,8 +84,8 @@ impl Study {
         };
         let places = places(&known.iter().map(point).collect::<Vec<Vec<f64>>>());
         for ((number, trial, known), place) in known.iter().zip(places) {
-            let worth = if by_process { known.worth } else { Worth::measured(-(place as f64)) };
-            sampler.started(*number, &trial.configuration);
+            let worth = if by_process { known.worth } else { Worth::from_measurement(-(place as f64)) };
+            sampler.observe_start(*number, &trial.configuration);
             sampler.learn(*number, &trial.configuration, worth);
         }
         Some(sampler)
@@ -95,10 +95,10 @@ impl Study {
     fn known_result(&self, index: usize, gains: &mut BTreeMap<u64, ScoreGains>) -> Option<KnownResult> {
         let (trial, direction) = (&self.trials[index], self.spec.direction);
         let worth = match &trial.state {
-            TrialState::Completed { value } => Worth::measured(direction.score(*value)),
+            TrialState::Completed { value } => Worth::from_measurement(direction.to_score(*value)),
             TrialState::Stopped { forecast, .. } => {
                 let sd = forecast.map_or(0.0, |forecast| forecast.sd);
-                Worth::forecast(direction.score(trial.result()?), sd)
+                Worth::forecast(direction.to_score(trial.result()?), sd)
             }
             TrialState::Paused { .. } => self.outlook_by_gains(index, gains)?,
             TrialState::Running | TrialState::Interrupted | TrialState::Failed { .. } => return None,
@@ -108,12 +108,12 @@ impl Study {
     }
 
     /// The sampler's version of a trial's `worth`: with a reward of its own, that in its place.
-    pub(in crate::study) fn rewarded(&self, trial: &Trial, worth: Worth) -> Worth {
+    pub(in crate::study) fn sampler_worth(&self, trial: &Trial, worth: Worth) -> Worth {
         let Some(reward) = &self.spec.reward else { return worth };
         let direction = self.spec.direction;
         let rewarded = |score: f64| {
-            reward.value(|name| match name {
-                _ if name == self.spec.metric => Some(direction.value(score)),
+            reward.evaluate(|name| match name {
+                _ if name == self.spec.metric => Some(direction.to_value(score)),
                 _ => self.spec.space.known_value(&trial.configuration, name),
             })
         };
@@ -130,7 +130,7 @@ impl StudySpec {
             let value = |name: &str| space.known_value(configuration, name);
             objectives
                 .iter()
-                .map(|objective| Some(objective.direction.score(objective.of.value(value)?)))
+                .map(|objective| Some(objective.direction.to_score(objective.of.evaluate(value)?)))
                 .collect()
         })
     }

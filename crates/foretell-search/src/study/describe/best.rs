@@ -45,7 +45,7 @@ impl Tally {
     }
 
     /// Trials that run no more.
-    pub fn ended(&self) -> u64 {
+    pub fn ended_count(&self) -> u64 {
         self.total - self.running
     }
 }

@@ -1,11 +1,11 @@
 //! A study's further objectives and its limits in its description: which values they need, and whether the rest of the study goes with them.
 
 use super::spec::StudySpec;
-use crate::objective::{Formula, Limit, Objective, ObjectiveError, reported};
+use crate::objective::{Formula, Limit, Objective, ObjectiveError, reported_names};
 use crate::samplers::random::trial_stream;
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::Schedule;
-use crate::stopping::policy::Policy;
+use crate::stopping::policy::StopPolicy;
 use foretell::Configuration;
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ impl StudySpec {
     /// The first limit that `configuration`, which may name only some parameters, breaks whatever its trial reports, and its value there.
     pub(in crate::study) fn broken_limit_of(&self, configuration: &Configuration) -> Option<(&Limit, f64)> {
         self.limits.iter().find_map(|limit| {
-            let value = limit.of.value(|name| self.space.known_value(configuration, name))?;
+            let value = limit.of.evaluate(|name| self.space.known_value(configuration, name))?;
             limit.is_broken_by(value).then_some((limit, value))
         })
     }
@@ -69,7 +69,7 @@ impl StudySpec {
 
     /// The values that trials report in addition to the metric, for the objectives and limits.
     pub fn reported_names(&self) -> BTreeSet<String> {
-        let mut names = reported(self.formulas(), &self.space.known_names());
+        let mut names = reported_names(self.formulas(), &self.space.known_names());
         names.remove(&self.metric);
         names
     }
@@ -89,7 +89,7 @@ impl StudySpec {
         }
         self.check_allowed_region()?;
         let known = self.space.known_names();
-        for formula in self.formulas().filter(|formula| formula.name().is_none()) {
+        for formula in self.formulas().filter(|formula| formula.sole_name().is_none()) {
             formula.check(&known)?;
         }
         let formula = |objective: &Objective| objective.of.to_string();
@@ -107,7 +107,7 @@ pub(crate) fn check_comparisons(
     metric: &str,
     schedule: Schedule,
     rank: Rank,
-    policy: &Policy,
+    policy: &StopPolicy,
 ) -> Result<(), ObjectiveError> {
     let needs = policy.needs(1);
     let (part, instead) = if needs.metric_alone && !needs.gives_way() {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// To continue a stored study, bring the same parts in the state they had when it started: the study repeats
 /// the calls that it made then, except for [`Sampler::propose`]; instead, it reports what was started.
 #[derive(Default)]
-pub struct Parts {
+pub struct StudyParts {
     /// The catalogue that defines the names in the study's description.
     pub catalogue: Catalogue,
     /// The sampler that chooses the next configuration.
@@ -25,13 +25,13 @@ pub struct Parts {
     pub stop_rule: Option<Arc<dyn StopRule>>,
 }
 
-impl From<&Catalogue> for Parts {
+impl From<&Catalogue> for StudyParts {
     fn from(catalogue: &Catalogue) -> Self {
         Self { catalogue: catalogue.clone(), ..Self::default() }
     }
 }
 
-impl Parts {
+impl StudyParts {
     /// Whether the caller brings none.
     pub(crate) fn is_empty(&self) -> bool {
         self.sampler.is_none()

@@ -1,14 +1,14 @@
 //! Running totals of a study, so that no event needs a look at all its trials.
 
 use super::best::Tally;
-use super::repeats::{Group, Repeats};
+use super::repeats::{RepeatGroup, RepeatGroups};
 use crate::study::{StudySpec, Trial, TrialState};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// The progress of a study.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Progress {
+pub struct StudyProgress {
     /// Trials by state.
     pub trials: Tally,
     /// Epochs trained and recorded, failed attempts included.
@@ -18,22 +18,22 @@ pub struct Progress {
     /// The trials that count, the best first; of equal ones the lowest number.
     leaders: BTreeSet<LeadingTrial>,
     /// The trials of each configuration, where there are repeats.
-    repeats: Repeats,
+    repeats: RepeatGroups,
     /// The number of trials that had ended when the best score was reached, and that score.
     improved: Option<(u64, f64)>,
 }
 
-impl Progress {
+impl StudyProgress {
     /// The number of trials that have ended since one was the best so far.
     pub fn without_improvement(&self) -> u64 {
-        self.improved.map_or(0, |(at, _)| self.trials.ended().saturating_sub(at))
+        self.improved.map_or(0, |(at, _)| self.trials.ended_count().saturating_sub(at))
     }
 
     /// A trial has ended: notes whether it is the best so far.
     pub(in crate::study) fn note_improvement(&mut self) {
         let Some((_, score)) = self.leader() else { return };
         if self.improved.is_none_or(|(_, best)| score > best) {
-            self.improved = Some((self.trials.ended(), score));
+            self.improved = Some((self.trials.ended_count(), score));
         }
     }
 
@@ -41,7 +41,7 @@ impl Progress {
     pub(in crate::study) fn note_front(&mut self, joined: bool) {
         if joined {
             // a front has no best score, so nothing is ever compared with this 0
-            self.improved = Some((self.trials.ended(), 0.0));
+            self.improved = Some((self.trials.ended_count(), 0.0));
         }
     }
 
@@ -57,20 +57,21 @@ impl Progress {
     }
 
     /// The trials of each configuration.
-    pub(in crate::study) fn repeats(&self) -> &Repeats {
+    pub(in crate::study) fn repeats(&self) -> &RepeatGroups {
         &self.repeats
     }
 
     /// The trial whose configuration is to be trained with a further seed.
     pub(in crate::study) fn repeat_due(&self, spec: &StudySpec) -> Option<usize> {
-        let rival = |group: &Group| self.leaders().find(|leader| !group.has(leader.0)).map(|leader| leader.1);
+        let rival =
+            |group: &RepeatGroup| self.leaders().find(|leader| !group.has(leader.0)).map(|leader| leader.1);
         self.repeats.due(spec, rival)
     }
 
     /// Changes the group of `trial`, and who leads it.
-    fn update_group(&mut self, trial: &Trial, spec: &StudySpec, change: impl FnOnce(&mut Group)) {
+    fn update_group(&mut self, trial: &Trial, spec: &StudySpec, change: impl FnOnce(&mut RepeatGroup)) {
         let group = self.repeats.group_mut(&trial.configuration);
-        let leader = |group: &Group| {
+        let leader = |group: &RepeatGroup| {
             let (trial, score) = group.result()?;
             Some(LeadingTrial { is_whole: group.is_whole(spec.repeats()), score, trial })
         };
@@ -129,9 +130,9 @@ struct LeadingTrial {
 
 impl LeadingTrial {
     fn new(index: usize, trial: &Trial, spec: &StudySpec) -> Option<Self> {
-        let value = trial.achieved(spec)?;
+        let value = trial.achieved_result(spec)?;
         // −0 and 0 are equal scores
-        Some(Self { is_whole: true, score: spec.direction.score(value) + 0.0, trial: index })
+        Some(Self { is_whole: true, score: spec.direction.to_score(value) + 0.0, trial: index })
     }
 }
 

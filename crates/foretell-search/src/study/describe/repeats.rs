@@ -7,20 +7,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The trials of a study by their configurations; empty where each configuration is trained once.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::study) struct Repeats {
-    groups: BTreeMap<String, Group>,
+pub(in crate::study) struct RepeatGroups {
+    groups: BTreeMap<String, RepeatGroup>,
 }
 
 /// The trials of one configuration.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Group {
+pub(super) struct RepeatGroup {
     started: BTreeSet<usize>,
     open: BTreeSet<usize>,
     /// The scores of those that were trained to their end (larger is better).
     scores: BTreeMap<usize, f64>,
 }
 
-impl Group {
+impl RepeatGroup {
     /// The first trial that has a result, and the mean of all.
     pub(super) fn result(&self) -> Option<(usize, f64)> {
         let (&first, _) = self.scores.first_key_value()?;
@@ -50,9 +50,9 @@ impl Group {
         if trial.is_open() {
             self.open.insert(index);
         }
-        let achieved = trial.achieved(spec);
+        let achieved = trial.achieved_result(spec);
         if let (TrialState::Completed { .. }, Some(value)) = (&trial.state, achieved) {
-            self.scores.insert(index, spec.direction.score(value) + 0.0); // −0 and 0 are equal scores
+            self.scores.insert(index, spec.direction.to_score(value) + 0.0); // −0 and 0 are equal scores
         }
     }
 
@@ -64,14 +64,14 @@ impl Group {
     }
 }
 
-impl Repeats {
+impl RepeatGroups {
     /// The trials of `configuration`.
-    pub(super) fn group_mut(&mut self, configuration: &Configuration) -> &mut Group {
+    pub(super) fn group_mut(&mut self, configuration: &Configuration) -> &mut RepeatGroup {
         self.groups.entry(configuration_key(configuration)).or_default()
     }
 
     /// The trials of `configuration`, if there are any.
-    pub(super) fn group(&self, configuration: &Configuration) -> Option<&Group> {
+    pub(super) fn group(&self, configuration: &Configuration) -> Option<&RepeatGroup> {
         self.groups.get(&configuration_key(configuration))
     }
 
@@ -83,29 +83,29 @@ impl Repeats {
 
     /// The scores of the trials of `configuration`.
     pub(crate) fn scores(&self, configuration: &Configuration) -> Vec<f64> {
-        self.group(configuration).map(Group::values).unwrap_or_default()
+        self.group(configuration).map(RepeatGroup::values).unwrap_or_default()
     }
 
     /// The trial whose configuration is to be trained with a further seed: that of the best mean that can still win. `rival` names the
     /// best mean of other configurations.
-    pub(super) fn due(&self, spec: &StudySpec, rival: impl Fn(&Group) -> Option<f64>) -> Option<usize> {
+    pub(super) fn due(&self, spec: &StudySpec, rival: impl Fn(&RepeatGroup) -> Option<f64>) -> Option<usize> {
         let deviation = self.deviation();
         let open = self.groups.values().filter(|group| group.missing(spec.repeats()) > 0);
         let able = open.filter(|group| can_win(group, spec, deviation, rival(group)));
-        able.filter_map(Group::result)
+        able.filter_map(RepeatGroup::result)
             .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
             .map(|best| best.0)
     }
 
     /// The number of further trials that running ones may need, if they turn out well.
-    pub(crate) fn owed(&self, repeats: u64) -> u64 {
-        let first = |group: &&Group| group.scores.is_empty() && !group.open.is_empty();
+    pub(crate) fn owed_trials(&self, repeats: u64) -> u64 {
+        let first = |group: &&RepeatGroup| group.scores.is_empty() && !group.open.is_empty();
         self.groups.values().filter(first).map(|group| group.missing(repeats)).sum()
     }
 
     /// The standard deviation of trials of one configuration, pooled over all; 0 as long as none is known.
     fn deviation(&self) -> f64 {
-        pooled_deviation(self.groups.values().map(Group::values)).unwrap_or(0.0)
+        pooled_deviation(self.groups.values().map(RepeatGroup::values)).unwrap_or(0.0)
     }
 }
 
@@ -126,7 +126,7 @@ pub(in crate::study) fn spread_of_mean(deviation: f64, known: usize, all: u64) -
 }
 
 /// Whether the mean of all repeats may reach the `rival`, by the probability with which the study stops trials.
-fn can_win(group: &Group, spec: &StudySpec, deviation: f64, rival: Option<f64>) -> bool {
+fn can_win(group: &RepeatGroup, spec: &StudySpec, deviation: f64, rival: Option<f64>) -> bool {
     let (Some((_, so_far)), Some(rival)) = (group.result(), rival) else { return true };
     let spread = spread_of_mean(deviation, group.scores.len(), spec.repeats());
     so_far + normal_quantile(spec.criterion.stop_probability) * spread >= rival

@@ -3,7 +3,7 @@
 use crate::resource::optional;
 use crate::samplers::SamplerSpec;
 use crate::space::Space;
-use crate::stopping::policy::Policy;
+use crate::stopping::policy::StopPolicy;
 use foretell::{RunScore, StopCriterion};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// many there are, and what they may spend. What a record of an earlier version does not say is as before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct StudySettings {
     /// The number of trials in all.
     pub trials: u64,
     /// The limit of the whole study, in epochs.
@@ -20,7 +20,7 @@ pub struct Settings {
     /// The number of trials that must be trained to a level before any is stopped there.
     pub burn_in: u64,
     /// The stop rule.
-    pub policy: Policy,
+    pub policy: StopPolicy,
     /// Whether decisions are only recorded.
     pub shadow: bool,
     /// The predictor's name.

@@ -2,7 +2,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_TRIALS};
-use crate::difference::{Difference, differences};
+use crate::difference::{FieldDifference, differences};
 use crate::limits;
 use crate::objective::{Formula, Limit, Objective, ObjectiveError};
 use crate::parameter_space::{ParameterSpace, ParameterSpaceError};
@@ -14,12 +14,12 @@ use crate::samplers::random::trial_seed;
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
-use crate::stopping::caution::{Caution, Stopping};
-use crate::stopping::policy::Policy;
+use crate::stopping::caution::{Caution, StoppingDefaults};
+use crate::stopping::policy::StopPolicy;
 use crate::stopping::{ChainRule, ForecastRule};
-use crate::study::{Parts, Settings};
+use crate::study::{StudyParts, StudySettings};
 use foretell::{
-    Columns, Configuration, Direction, HistoryOptions, Metric, PredictorOptions, Run, RunScore,
+    ColumnDeclarations, Configuration, Direction, HistoryOptions, Metric, PredictorOptions, Run, RunScore,
     StopCriterion, StopCriterionError, UnknownPredictor,
 };
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ pub struct StudySpec {
     pub burn_in: u64,
     /// The stop rule.
     #[serde(default)]
-    pub policy: Policy,
+    pub policy: StopPolicy,
     /// Whether decisions are only recorded, and no trial is stopped.
     #[serde(default)]
     pub shadow: bool,
@@ -281,7 +281,7 @@ impl StudySpec {
     /// then trials stop once two checks in a row are sure that they will not win, by forecasts that are learned again as trials
     /// finish. Change the fields as you need.
     pub fn new(space: Space, metric: impl Into<String>, direction: Direction) -> Self {
-        let Stopping { burn_in, predictor, refit, criterion } = Caution::default().stopping();
+        let StoppingDefaults { burn_in, predictor, refit, criterion } = Caution::default().stopping();
         Self {
             sampler: SamplerSpec::usual(&space),
             space,
@@ -321,7 +321,7 @@ impl StudySpec {
     /// # Errors
     /// The [`StudyError`] of the first field that is wrong.
     pub fn validate(&self) -> Result<(), StudyError> {
-        self.validate_with(&Parts::default())
+        self.validate_with(&StudyParts::default())
     }
 
     /// Returns the study with its parts made by `catalogue`.
@@ -334,7 +334,7 @@ impl StudySpec {
     }
 
     /// Checks the ranges of all that `parts` do not replace.
-    pub(crate) fn validate_with(&self, parts: &Parts) -> Result<(), StudyError> {
+    pub(crate) fn validate_with(&self, parts: &StudyParts) -> Result<(), StudyError> {
         self.validate_plan(parts.scheduler.is_some())?;
         self.validate_queue()?;
         self.validate_objectives()?;
@@ -343,7 +343,8 @@ impl StudySpec {
         }
         if parts.predictor.is_none() {
             let catalogue = &parts.catalogue;
-            let known = catalogue.predictor(&self.policy, &self.predictor, &PredictorOptions::default())?;
+            let known =
+                catalogue.make_predictor(&self.policy, &self.predictor, &PredictorOptions::default())?;
             if self.policy.is_by_curve_alone() && !known.extrapolates() {
                 let (policy, predictor) = (self.policy.name().to_owned(), self.predictor.clone());
                 return Err(StudyError::NoExtrapolation {
@@ -375,12 +376,12 @@ impl StudySpec {
             ("nth_best", self.criterion.nth_best as u64),
             ("agreeing_checks", self.criterion.agreeing_checks as u64),
         ];
-        at_most(limits::COUNT, &others)?;
+        at_most(limits::MAX_COUNT, &others)?;
         if !brings_scheduler {
             self.check_has_resource()?;
             self.schedule.validate(self.trials, self.max_resource)?;
         }
-        at_most(limits::COUNT, &counts)?;
+        at_most(limits::MAX_COUNT, &counts)?;
         at_least_one(&counts)?;
         if let (Some(rule), Some(max_resource)) = (self.policy.rule(), self.resource()) {
             rule.check(max_resource)?;
@@ -416,14 +417,14 @@ impl StudySpec {
     pub(crate) fn history_options(&self) -> HistoryOptions {
         HistoryOptions {
             metric: Some(Metric::new(&self.metric, self.direction)),
-            columns: Columns { scales: self.space.scales(), ..Columns::default() },
+            columns: ColumnDeclarations { scales: self.space.scales(), ..ColumnDeclarations::default() },
             run_score: self.run_score,
             ..HistoryOptions::default()
         }
     }
 
     /// The policy that stops trials: the chance to be the best is one of the metric alone, so that with other objectives or limits on measured values forecasts decide.
-    pub(crate) fn policy_in_force(&self) -> Policy {
+    pub(crate) fn policy_in_force(&self) -> StopPolicy {
         let known = self.space.known_names();
         let is_measured = |limit: &Limit| limit.of.names().iter().any(|name| !known.contains(name));
         let has_others = !self.objectives.is_empty() || self.limits.iter().any(is_measured);
@@ -515,7 +516,7 @@ impl StudySpec {
         }
         match &self.space {
             Space::Parameters(space) => Ok(space.check_part(configuration)?),
-            Space::Own(part) => match part.made() {
+            Space::Own(part) => match part.implementation() {
                 Some(space) => {
                     space.check(configuration).map_err(|why| PartError::new("enqueue", why).into())
                 }
@@ -543,7 +544,7 @@ impl StudySpec {
     /// Whether `run` was trained for `max_resource` epochs or more, so that a forecast of the end can be learned from it.
     pub fn has_trained_whole(&self, run: &Run) -> bool {
         self.resource().is_some()
-            && run.curve.last().is_some_and(|(step, _)| step >= self.max_resource as f64)
+            && run.curve.last_point().is_some_and(|(step, _)| step >= self.max_resource as f64)
     }
 
     /// Whether `other` is the same study, possibly with other [`Settings`](crate::Settings).
@@ -556,7 +557,7 @@ impl StudySpec {
     /// The fields that make `other` a different study: whatever is not a setting, `max_resource` if trainings would become shorter, and
     /// `space` if no parameter of before is left. Nobody asks for another `run_score` by accident: it differs, although a
     /// study that learns which value its trials return [changes](crate::Session::change) it.
-    pub fn conflicts(&self, other: &Self) -> Vec<Difference> {
+    pub fn conflicts(&self, other: &Self) -> Vec<FieldDifference> {
         let mut conflicts = differences(&self.regardless_of_settings(), &other.regardless_of_settings());
         let length = |study: &Self| study.resource().map_or("unknown".to_owned(), |known| known.to_string());
         // of the two, a study with rungs may also not become longer
@@ -565,7 +566,7 @@ impl StudySpec {
         if self.resource().is_some_and(|known| other.max_resource < known)
             || has_other_length && other.max_resource != self.max_resource
         {
-            conflicts.push(Difference {
+            conflicts.push(FieldDifference {
                 field: "max_resource".to_owned(),
                 there: length(self),
                 here: length(other),
@@ -575,7 +576,7 @@ impl StudySpec {
             && !there.has_a_parameter_of(here)
         {
             let names = |space: &Space| space.names().join(", ");
-            conflicts.push(Difference {
+            conflicts.push(FieldDifference {
                 field: "space".to_owned(),
                 there: names(&self.space),
                 here: names(&other.space),
@@ -593,7 +594,7 @@ impl StudySpec {
             *command = without_epochs(command, self.max_resource);
         }
         let usual = Self::new(self.space.clone(), "", self.direction).settings();
-        let settings = Settings {
+        let settings = StudySettings {
             trials: fixed.trials,
             space: Some(match &self.space {
                 Space::Parameters(_) => Space::Parameters(ParameterSpace::any()),
@@ -620,8 +621,8 @@ impl StudySpec {
     }
 
     /// The settings that may change.
-    pub fn settings(&self) -> Settings {
-        Settings {
+    pub fn settings(&self) -> StudySettings {
+        StudySettings {
             trials: self.trials,
             budget_epochs: self.budget_epochs,
             burn_in: self.burn_in,
@@ -645,14 +646,14 @@ impl StudySpec {
 
     /// The study with other `settings`.
     #[must_use]
-    pub fn with_settings(self, settings: &Settings) -> Self {
-        let Settings { trials, budget_epochs, .. } = *settings;
+    pub fn with_settings(self, settings: &StudySettings) -> Self {
+        let StudySettings { trials, budget_epochs, .. } = *settings;
         Self { trials, budget_epochs, ..self }.going_by(settings)
     }
 
     /// The study by `settings`, but for its totals.
-    pub(in crate::study) fn going_by(self, settings: &Settings) -> Self {
-        let Settings { burn_in, shadow, criterion, refit, exempt, until_no_improvement, target, .. } =
+    pub(in crate::study) fn going_by(self, settings: &StudySettings) -> Self {
+        let StudySettings { burn_in, shadow, criterion, refit, exempt, until_no_improvement, target, .. } =
             *settings;
         Self {
             burn_in,

@@ -178,7 +178,7 @@ impl Trial {
     /// Lets the trial run again, after `from` epochs: those that it had trained beyond them count once more when they are reported again.
     pub(in crate::study) fn go_on(&mut self, from: u64) {
         self.state = TrialState::Running;
-        self.repeating = (from < self.trained()).then_some(from);
+        self.repeating = (from < self.trained_epochs()).then_some(from);
         self.is_silent = self.has_reported();
     }
 
@@ -188,13 +188,13 @@ impl Trial {
         self.again += epochs;
         let now = reached.map_or(0, |step| self.trained_at(step));
         if self.repeating.is_some_and(|reached| now > reached) {
-            self.repeating = (now < self.trained()).then_some(now);
+            self.repeating = (now < self.trained_epochs()).then_some(now);
             self.is_silent = false;
         }
     }
 
     /// The number of recorded epochs that were trained once more, by a report of `step`.
-    pub(in crate::study) fn repeated(&self, step: u64) -> u64 {
+    pub(in crate::study) fn repeated_epochs(&self, step: u64) -> u64 {
         let is_open = self.is_open() || matches!(self.state, TrialState::Stopped { .. });
         let reached = self.repeating.filter(|_| is_open && step <= self.step);
         reached.map_or(0, |reached| self.trained_at(step).saturating_sub(reached))
@@ -202,12 +202,14 @@ impl Trial {
 
     /// Whether its end is in doubt: it went on, and ended before its last epoch without another report.
     pub fn is_in_doubt(&self) -> bool {
-        matches!(self.state, TrialState::Completed { .. }) && self.is_silent && self.trained() < self.until
+        matches!(self.state, TrialState::Completed { .. })
+            && self.is_silent
+            && self.trained_epochs() < self.until
     }
 
     /// The epochs that its training has reached: fewer than are recorded while it repeats some.
     pub(in crate::study) fn reached_now(&self) -> u64 {
-        self.repeating.unwrap_or_else(|| self.trained())
+        self.repeating.unwrap_or_else(|| self.trained_epochs())
     }
 
     /// The epochs at its last recorded step before `step`.
@@ -230,7 +232,7 @@ impl Trial {
     ) {
         // a new step shows that all before it were trained again: logs of earlier versions record no repetition
         if let Some(reached) = self.repeating.take() {
-            self.again += self.trained().saturating_sub(reached);
+            self.again += self.trained_epochs().saturating_sub(reached);
         }
         self.is_silent = false;
         self.step = step;
@@ -250,7 +252,7 @@ impl Trial {
         if fold > self.folds.len() {
             let start = fold as u64 * epochs;
             // the training of the fold before may have stopped early by itself
-            self.skipped += start.saturating_sub(self.trained());
+            self.skipped += start.saturating_sub(self.trained_epochs());
             self.folds.resize_with(fold, Curve::default);
             self.fold_start = start;
         }
@@ -295,7 +297,7 @@ impl Trial {
     pub(in crate::study) fn is_beyond(&self, step: u64, whole: u64) -> bool {
         let ended = matches!(self.state, TrialState::Stopped { .. })
             || (self.is_open() && self.has_reported() && self.step >= self.until);
-        ended && step <= whole && !self.gave_up() && self.ran_at(step, whole) > self.reached()
+        ended && step <= whole && !self.gave_up() && self.ran_at(step, whole) > self.reached_epochs()
     }
 
     /// Notes that the trial has trained on to `step`, beyond its end.
@@ -315,13 +317,13 @@ impl Trial {
     }
 
     /// The epochs it has trained since its beginning, beyond its end included.
-    pub(in crate::study) fn reached(&self) -> u64 {
-        self.trained().max(self.ran_to)
+    pub(in crate::study) fn reached_epochs(&self) -> u64 {
+        self.trained_epochs().max(self.ran_to)
     }
 
     /// Whether it trains no more, and only repeats its value.
     fn gave_up(&self) -> bool {
-        self.trained_epochs.is_some_and(|epochs| epochs < self.trained())
+        self.trained_epochs.is_some_and(|epochs| epochs < self.trained_epochs())
     }
 
     /// Whether its configuration is lost, see [`Record::Unknown`](crate::Record::Unknown): it counts for nothing, and nothing is
@@ -346,7 +348,7 @@ impl Trial {
     }
 
     /// The epochs it has trained: its last step, or one more if its steps count from 0.
-    pub fn trained(&self) -> u64 {
+    pub fn trained_epochs(&self) -> u64 {
         self.trained_at(self.step)
     }
 
@@ -384,7 +386,7 @@ impl Trial {
     pub(in crate::study) fn next_report(&self) -> u64 {
         let steps = self.curve.steps();
         let before = steps.len().checked_sub(2).map_or(0.0, |second| steps[second]);
-        self.trained() + (self.step as f64 - before).max(1.0) as u64
+        self.trained_epochs() + (self.step as f64 - before).max(1.0) as u64
     }
 
     /// The epochs it has cost: those it trained, those beyond its end included, and those of failed attempts.
@@ -414,7 +416,7 @@ impl Trial {
             TrialState::Stopped { reason: Reason::Diverged | Reason::ByHand, .. } => self.cost(),
             TrialState::Paused { .. } if until <= self.until => self.cost(),
             TrialState::Stopped { .. } | TrialState::Paused { .. } => {
-                self.cost() + until.saturating_sub(self.reached())
+                self.cost() + until.saturating_sub(self.reached_epochs())
             }
             TrialState::Running
             | TrialState::Interrupted
@@ -427,10 +429,10 @@ impl Trial {
     /// from 0, stays where it ended.
     pub fn curve_to(&self, level: u64, direction: Direction) -> Curve {
         let Some(&end) = self.ends.get(&level) else { return self.curve.clone() };
-        let mut curve = self.curve.until(end as f64);
-        if let Some((_, score)) = curve.last().filter(|(step, _)| *step < level as f64) {
+        let mut curve = self.curve.prefix_until(end as f64);
+        if let Some((_, score)) = curve.last_point().filter(|(step, _)| *step < level as f64) {
             // refused only where the curve has diverged at that step
-            let _ = curve.push(level as f64, direction.value(score), direction);
+            let _ = curve.push(level as f64, direction.to_value(score), direction);
         }
         curve
     }
@@ -444,14 +446,14 @@ impl Trial {
     /// counts, so has every trial that has ended without failing. `None` for a trial that breaks a limit, or whose configuration is lost.
     ///
     /// Where trials return scores of their own, only a completed trial has one.
-    pub fn achieved(&self, spec: &StudySpec) -> Option<f64> {
+    pub fn achieved_result(&self, spec: &StudySpec) -> Option<f64> {
         match (&self.state, spec.run_score) {
             _ if !self.counts() => None,
             (TrialState::Completed { value }, _) => Some(*value),
             (TrialState::Stopped { .. } | TrialState::Paused { .. }, RunScore::Best)
                 if !spec.returns_own_scores && spec.folds() == 1 =>
             {
-                spec.run_score.value_of(&self.curve).map(|score| spec.direction.value(score))
+                spec.run_score.value_of(&self.curve).map(|score| spec.direction.to_value(score))
             }
             _ => None,
         }

@@ -3,8 +3,8 @@
 use crate::record::{Decision, Reason, Record};
 use crate::resource::UNKNOWN_RESOURCE;
 use crate::samplers::worth::Worth;
-use crate::schedulers::{End, Job};
-use crate::study::{Queue, Study, Trial, TrialState};
+use crate::schedulers::{JobEnd, TrainingJob};
+use crate::study::{ConfigurationQueue, Study, Trial, TrialState};
 use foretell::{Action, Configuration, Curve, Run};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -25,11 +25,11 @@ pub(super) enum RecordMisfit {
 impl Study {
     /// Applies one record.
     pub(super) fn apply(&mut self, record: &Record) -> Result<(), RecordMisfit> {
-        let joined = self.measures.joined();
+        let joined = self.measures.joined_count();
         self.apply_one(record)?;
-        if record.ends().is_some() {
+        if record.ended_trial().is_some() {
             if self.spec.has_front() {
-                self.progress.note_front(self.measures.joined() > joined);
+                self.progress.note_front(self.measures.joined_count() > joined);
             } else {
                 self.progress.note_improvement();
             }
@@ -42,7 +42,7 @@ impl Study {
             Record::Created { study } => {
                 self.take_settings(&study.settings());
                 self.spec.queue.clone_from(&study.queue);
-                self.queue = Queue::new(study.queue.clone());
+                self.queue = ConfigurationQueue::new(study.queue.clone());
                 Ok(())
             }
             Record::Changed { settings } => {
@@ -59,7 +59,7 @@ impl Study {
                 Ok(())
             }
             Record::Resource { trial, max_resource } => {
-                self.known(*trial).map(|_| self.take_resource(*max_resource))
+                self.known_index(*trial).map(|_| self.take_resource(*max_resource))
             }
             Record::WarmStart { id, configuration, points } => self.take_run(id, configuration, points),
             Record::Unknown { trial } => {
@@ -72,7 +72,7 @@ impl Study {
                     self.go_on(*trial as usize, *from);
                     return Ok(());
                 }
-                self.begin_job(Job { trial: *trial, until: *until }, configuration, *from)
+                self.begin_job(TrainingJob { trial: *trial, until: *until }, configuration, *from)
             }
             Record::Reported { trial, step, value, metrics } => self.take_in(*trial, *step, *value, metrics),
             Record::Repeated { trial, step, epochs, elsewhere } => {
@@ -87,25 +87,25 @@ impl Study {
                 self.change_known(*trial, |trial| trial.returned = Some(*value))
             }
             Record::Decided(decision) => {
-                let index = self.known(decision.trial)?;
+                let index = self.known_index(decision.trial)?;
                 self.note_decision(index, decision);
                 Ok(())
             }
-            Record::Paused { trial } => self.trained(*trial, false),
-            Record::Completed { trial } => self.trained(*trial, true),
+            Record::Paused { trial } => self.note_trained(*trial, false),
+            Record::Completed { trial } => self.note_trained(*trial, true),
             Record::Failed { trial, reason } => self.fail_trial(*trial, reason),
         }
     }
 
     /// Changes trial number `trial`.
     fn change_known(&mut self, trial: u64, change: impl FnOnce(&mut Trial)) -> Result<(), RecordMisfit> {
-        let index = self.known(trial)?;
+        let index = self.known_index(trial)?;
         self.change(index, change);
         Ok(())
     }
 
     fn fail_trial(&mut self, trial: u64, reason: &str) -> Result<(), RecordMisfit> {
-        let index = self.known(trial)?;
+        let index = self.known_index(trial)?;
         self.change(index, |trial| trial.state = TrialState::Failed { reason: reason.to_owned() });
         self.hear_end(index);
         self.without_result(index);
@@ -120,7 +120,7 @@ impl Study {
         value: Option<f64>,
         metrics: &BTreeMap<String, f64>,
     ) -> Result<(), RecordMisfit> {
-        let (direction, index) = (self.spec.direction, self.known(trial)?);
+        let (direction, index) = (self.spec.direction, self.known_index(trial)?);
         self.prolong_trial(index, step);
         let whole = self.spec.whole_resource();
         if self.trials[index].is_beyond(step, whole) {
@@ -146,7 +146,7 @@ impl Study {
         Ok(())
     }
 
-    fn known(&self, trial: u64) -> Result<usize, RecordMisfit> {
+    fn known_index(&self, trial: u64) -> Result<usize, RecordMisfit> {
         let known = trial < self.trials.len() as u64;
         known.then_some(trial as usize).ok_or(RecordMisfit::Unknown(trial))
     }
@@ -168,7 +168,7 @@ impl Study {
             let _ = curve.push(step, value, direction);
             self.knowledge.meet_value(value, direction);
         }
-        let end = curve.last().map_or(0.0, |(step, _)| step);
+        let end = curve.last_point().map_or(0.0, |(step, _)| step);
         let levels = self.spec.schedule.levels(self.spec.max_resource).unwrap_or_default();
         let index = self.warm_start.len();
         for level in levels.into_iter().filter(|&level| level as f64 <= end) {
@@ -188,7 +188,12 @@ impl Study {
         }
     }
 
-    fn begin_job(&mut self, job: Job, configuration: &Configuration, from: u64) -> Result<(), RecordMisfit> {
+    fn begin_job(
+        &mut self,
+        job: TrainingJob,
+        configuration: &Configuration,
+        from: u64,
+    ) -> Result<(), RecordMisfit> {
         let index = job.trial as usize;
         // compared before anything changes: a record that is refused during a repair must leave the plan of rungs as it was
         if self.next_job() != Some(job) {
@@ -206,7 +211,7 @@ impl Study {
                 self.change(index, |trial| trial.promote(job.until));
                 // without them the curve would have a gap, and forecasts from it would be wrong; logs of earlier versions, whose
                 // curves did have it, start after the epochs before it
-                let joins = from > self.trials[index].trained();
+                let joins = from > self.trials[index].trained_epochs();
                 let beyond = std::mem::take(&mut self.trials[index].beyond);
                 for (step, value, metrics) in beyond.into_iter().filter(|_| joins) {
                     self.take_in(job.trial, step, value, &metrics)?;
@@ -221,7 +226,7 @@ impl Study {
                 self.trials.push(trial);
                 self.running.insert(index);
                 if !unknown {
-                    self.sampler.started(job.trial, configuration);
+                    self.sampler.observe_start(job.trial, configuration);
                 }
                 self.check_limits(index);
             }
@@ -231,11 +236,11 @@ impl Study {
     }
 
     /// `trial` was trained as far as it was to be: to its end if it is `whole`, else to its rung.
-    fn trained(&mut self, trial: u64, whole: bool) -> Result<(), RecordMisfit> {
-        let index = self.known(trial)?;
+    fn note_trained(&mut self, trial: u64, whole: bool) -> Result<(), RecordMisfit> {
+        let index = self.known_index(trial)?;
         let score =
             self.trials[index].reported_score(self.spec.run_score).ok_or(RecordMisfit::NoValue(trial))?;
-        let (value, max_resource) = (self.spec.direction.value(score), self.spec.max_resource);
+        let (value, max_resource) = (self.spec.direction.to_value(score), self.spec.max_resource);
         self.change(index, |trial| {
             trial.state = match whole {
                 true => TrialState::Completed { value: trial.returned.unwrap_or(value) },
@@ -262,17 +267,18 @@ impl Study {
         // a trial that the shadow has stopped teaches nothing, because a study that stops trials would not know its end
         if !stopped {
             let (of_all, curve) = (self.warm_start.len() + index, &self.trials[index].curve);
-            self.knowledge.trained(until, of_all, curve, self.spec.run_score);
+            self.knowledge.add_trained(until, of_all, curve, self.spec.run_score);
         }
         self.rank_rungs(index);
         let by_front = self.rank_by_front(index, until);
         let compared = by_front.or(self.ranks.score(trial, until)).unwrap_or(score);
-        self.scheduler.ended(trial, End { score: compared, stopped });
+        self.scheduler.end_job(trial, JobEnd { score: compared, stopped });
         if whole {
             if self.spec.has_front() {
                 self.measures.finish(self.progress.spent, index);
             }
-            let worth = self.rewarded(&self.trials[index], Worth::measured(self.worth_of(index, score)));
+            let worth =
+                self.sampler_worth(&self.trials[index], Worth::from_measurement(self.worth_of(index, score)));
             self.sampler.learn(trial, &self.trials[index].configuration, worth);
             self.take_returned(index);
         }
@@ -282,11 +288,11 @@ impl Study {
 
     /// Trial `index` failed or diverged, or its configuration is lost.
     fn without_result(&mut self, index: usize) {
-        self.scheduler.ended(index as u64, End { score: f64::NEG_INFINITY, stopped: true });
+        self.scheduler.end_job(index as u64, JobEnd { score: f64::NEG_INFINITY, stopped: true });
         if self.trials[index].is_unknown() {
             return;
         }
-        self.sampler.failed(index as u64, &self.trials[index].configuration);
+        self.sampler.observe_failure(index as u64, &self.trials[index].configuration);
     }
 
     fn note_decision(&mut self, index: usize, decision: &Decision) {
@@ -314,21 +320,21 @@ impl Study {
             self.hear_end(index);
         }
         if stopped {
-            self.stopped(index);
+            self.stop_trial(index);
         }
     }
 
     /// Trial `index` was stopped: it counts with its forecast.
-    fn stopped(&mut self, index: usize) {
+    fn stop_trial(&mut self, index: usize) {
         let result = self.trials[index].result().filter(|_| !self.trials[index].is_unknown());
         let Some(result) = result else { return self.without_result(index) };
-        let score = self.spec.direction.score(result);
+        let score = self.spec.direction.to_score(result);
         let by_hand = matches!(self.trials[index].state, TrialState::Stopped { reason: Reason::ByHand, .. });
         // what a person has stopped is never promoted
         let standing = if by_hand { f64::NEG_INFINITY } else { score };
-        self.scheduler.ended(index as u64, End { score: standing, stopped: true });
+        self.scheduler.end_job(index as u64, JobEnd { score: standing, stopped: true });
         let sd = self.trials[index].forecast().map_or(0.0, |forecast| forecast.sd);
-        let worth = self.rewarded(&self.trials[index], Worth::forecast(score, sd));
+        let worth = self.sampler_worth(&self.trials[index], Worth::forecast(score, sd));
         self.sampler.learn(index as u64, &self.trials[index].configuration, worth);
         self.tell_outlooks(index);
     }

@@ -1,13 +1,13 @@
 //! The orders of a person about a running trial.
 
-use super::step::Append;
+use super::step::AppendRecord;
 use crate::record::{Decision, Reason, Record};
 use crate::study::Study;
 use foretell::Action;
 
 /// A manual order about a running trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Order {
+pub enum ManualOrder {
     /// The trial is stopped, for good: no scheduler promotes it. It counts with its last forecast, or else its last value.
     Stop,
     /// No policy stops it from now on. A training that diverges still ends.
@@ -19,18 +19,23 @@ impl Study {
     ///
     /// # Errors
     /// The error of `append`; nothing has changed.
-    pub fn by_hand<E>(&mut self, trial: u64, order: Order, append: &mut Append<'_, E>) -> Result<bool, E> {
+    pub fn by_hand<E>(
+        &mut self,
+        trial: u64,
+        order: ManualOrder,
+        append: &mut AppendRecord<'_, E>,
+    ) -> Result<bool, E> {
         self.retry_start(append)?;
         let Some(judged) = self.trial(trial).filter(|trial| trial.is_open()) else { return Ok(false) };
-        if order == Order::Keep && judged.kept {
+        if order == ManualOrder::Keep && judged.kept {
             return Ok(true);
         }
         let (action, reason) = match order {
-            Order::Stop => (Action::Stop, Reason::ByHand),
-            Order::Keep => (Action::Continue, Reason::Kept),
+            ManualOrder::Stop => (Action::Stop, Reason::ByHand),
+            ManualOrder::Keep => (Action::Continue, Reason::Kept),
         };
         let known = judged.decision.as_ref();
-        let last = judged.curve.last().map(|(_, score)| self.spec.direction.value(score));
+        let last = judged.curve.last_point().map(|(_, score)| self.spec.direction.to_value(score));
         let decision = Decision {
             trial,
             step: judged.step,

@@ -4,12 +4,12 @@ use crate::samplers::worth::Worth;
 use crate::schedulers::f_hyperband::LevelData;
 use crate::schedulers::schedule::Schedule;
 use crate::stopping::AshaRule;
-use crate::stopping::Needs;
-use crate::study::{Proposal, Settings, Study, StudySpec, TrialState};
+use crate::stopping::RuleNeeds;
+use crate::study::{JobProposal, Study, StudySettings, StudySpec, TrialState};
 
 impl Study {
     /// The settings by the study's records: those that it began with, or was last changed to.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &StudySettings {
         &self.settings
     }
 
@@ -17,12 +17,12 @@ impl Study {
     /// O(trials · points) where something changes.
     ///
     /// Samplers learn from the trials that are in the space as it is now, forecasts from all.
-    pub(super) fn take_settings(&mut self, settings: &Settings) {
+    pub(super) fn take_settings(&mut self, settings: &StudySettings) {
         let changed = self.spec.clone().going_by(settings);
         // parts that no catalogue knows stay as they are read: they were refused before they were recorded
         let changed = changed.clone().made(&self.catalogue).unwrap_or(changed);
-        let Settings { trials, budget_epochs, .. } = *settings;
-        self.settings = Settings { trials, budget_epochs, ..changed.settings() };
+        let StudySettings { trials, budget_epochs, .. } = *settings;
+        self.settings = StudySettings { trials, budget_epochs, ..changed.settings() };
         let changed = self.by_returns(changed);
         if changed == self.spec {
             return;
@@ -76,7 +76,7 @@ impl Study {
             // by the description that it was added by: with another score another entry would be looked for
             self.progress.remove(index, trial, before);
             let reported = trial.reported_score(self.spec.run_score);
-            let score = trial.returned.or(reported.map(|score| self.spec.direction.value(score)));
+            let score = trial.returned.or(reported.map(|score| self.spec.direction.to_value(score)));
             if let (TrialState::Completed { value }, Some(score)) = (&mut trial.state, score) {
                 *value = score;
             }
@@ -95,21 +95,21 @@ impl Study {
             if !self.spec.space.contains(&trial.configuration) {
                 continue;
             }
-            sampler.started(number, &trial.configuration);
+            sampler.observe_start(number, &trial.configuration);
             match (&trial.state, trial.result()) {
                 (TrialState::Completed { value }, _) => {
-                    let score = self.spec.direction.score(*value);
+                    let score = self.spec.direction.to_score(*value);
                     let reported = trial.reported_score(self.spec.run_score).unwrap_or(score);
-                    let worth = Worth::measured(self.worth_of(number as usize, reported));
-                    sampler.learn(number, &trial.configuration, self.rewarded(trial, worth));
+                    let worth = Worth::from_measurement(self.worth_of(number as usize, reported));
+                    sampler.learn(number, &trial.configuration, self.sampler_worth(trial, worth));
                 }
                 (TrialState::Stopped { .. }, Some(result)) => {
                     let sd = trial.forecast().map_or(0.0, |forecast| forecast.sd);
-                    let worth = Worth::forecast(self.spec.direction.score(result), sd);
-                    sampler.learn(number, &trial.configuration, self.rewarded(trial, worth));
+                    let worth = Worth::forecast(self.spec.direction.to_score(result), sd);
+                    sampler.learn(number, &trial.configuration, self.sampler_worth(trial, worth));
                 }
                 (TrialState::Failed { .. } | TrialState::Stopped { .. }, _) => {
-                    sampler.failed(number, &trial.configuration);
+                    sampler.observe_failure(number, &trial.configuration);
                 }
                 _ => {}
             }
@@ -124,7 +124,7 @@ impl Study {
     pub(super) fn reopen_proposal(&mut self) {
         let trials = self.trials.len() as u64;
         if let Some((_, proposal)) = self.pending.as_mut().filter(|(job, _)| job.trial >= trials) {
-            *proposal = Proposal::Open;
+            *proposal = JobProposal::Open;
         }
     }
 
@@ -156,7 +156,7 @@ impl Study {
         let rule = self.own_rule.clone().or_else(|| policy.rule().cloned());
         // without R nobody knows how a trial would end
         let rule = rule.filter(|_| self.spec.resource().is_some());
-        self.needs = rule.as_ref().map_or_else(Needs::default, |rule| rule.needs(self.spec.max_resource));
+        self.needs = rule.as_ref().map_or_else(RuleNeeds::default, |rule| rule.needs(self.spec.max_resource));
         self.rule = rule.filter(|_| !self.needs.nothing);
         self.begin_learner();
     }
@@ -184,7 +184,7 @@ impl Study {
             None => self.knowledge.warm_start(level, index, &self.warm_start[index].curve, run_score),
             Some(trial) => {
                 let curve = self.trials[trial].curve_to(level, self.spec.direction);
-                self.knowledge.trained(level, index, &curve, run_score);
+                self.knowledge.add_trained(level, index, &curve, run_score);
             }
         }
     }

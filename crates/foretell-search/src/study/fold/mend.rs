@@ -1,18 +1,18 @@
 //! A study from a log that has lost some of its records: the consequences of the others are computed again.
 
 use super::restore::study_error;
-use super::step::Append;
+use super::step::AppendRecord;
 use crate::record::Record;
 use crate::samplers::random::trial_seed;
-use crate::schedulers::Job;
-use crate::study::{Parts, Study, StudyError, StudySpec};
+use crate::schedulers::TrainingJob;
+use crate::study::{Study, StudyError, StudyParts, StudySpec};
 use foretell::Configuration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 /// The treatment of one record of a damaged log.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mended {
+pub struct MendedRecord {
     /// Records that were computed, to be put before it.
     pub inserted: Vec<Record>,
     /// Why it does not follow from those before it, if it does not.
@@ -88,10 +88,10 @@ impl LogLosses {
             Record::Reported { trial, .. }
             | Record::Paused { trial }
             | Record::Completed { trial }
-            | Record::Failed { trial, .. } => self.see_trial(*trial, record.ends().is_some()),
-            Record::Decided(decision) => self.see_trial(decision.trial, record.ends().is_some()),
+            | Record::Failed { trial, .. } => self.see_trial(*trial, record.ended_trial().is_some()),
+            Record::Decided(decision) => self.see_trial(decision.trial, record.ended_trial().is_some()),
         }
-        self.is_idle = record.ends().is_some()
+        self.is_idle = record.ended_trial().is_some()
             || !matches!(
                 record,
                 Record::Reported { .. }
@@ -192,11 +192,11 @@ impl Study {
         losses: &LogLosses,
         records: impl Iterator<Item = Result<Record, E>>,
         found: &dyn Fn(u64) -> Option<Configuration>,
-        each: &mut dyn FnMut(Mended),
+        each: &mut dyn FnMut(MendedRecord),
     ) -> Result<Result<(), E>, StudyError> {
         let Some(spec) = &losses.spec else { return Err(StudyError::NoHeader) };
         let study =
-            Self::of_log(spec.as_ref().clone().covering(losses.trials.len() as u64), Parts::default())?;
+            Self::of_log(spec.as_ref().clone().covering(losses.trials.len() as u64), StudyParts::default())?;
         let mut mender = StudyMender { study, losses, found, missing: 0, computed: 0 };
         for (place, record) in records.enumerate() {
             match record {
@@ -220,7 +220,7 @@ struct StudyMender<'a> {
 }
 
 impl StudyMender<'_> {
-    fn take(&mut self, place: usize, record: &Record) -> Mended {
+    fn take(&mut self, place: usize, record: &Record) -> MendedRecord {
         let mut inserted = Vec::new();
         if let Some(&missing) = self.losses.holes.get(&place) {
             self.missing += missing;
@@ -234,7 +234,7 @@ impl StudyMender<'_> {
             _ if place == 0 && !matches!(record, Record::Created { .. }) => Some(StudyError::NoHeader),
             _ => self.study.apply(record).err().map(|misfit| study_error(misfit, place + 1)),
         };
-        Mended { inserted, refused, certain }
+        MendedRecord { inserted, refused, certain }
     }
 
     /// Computes what was lost in the hole before `next`: ends and decisions of trials that are over, and starts.
@@ -261,7 +261,7 @@ impl StudyMender<'_> {
     /// Computes how `trial` ended, if it did: it was trained as far as it was to be, or its last report stopped it.
     fn compute_end(&mut self, trial: u64, inserted: &mut Vec<Record>) {
         let Some(there) = self.study.trial(trial) else { return };
-        let (is_trained, step) = (there.trained() >= there.until, there.step);
+        let (is_trained, step) = (there.trained_epochs() >= there.until, there.step);
         let Ok(()) = self.emit(inserted, |study, append| match is_trained {
             true => study.close(trial, None, append),
             false => {
@@ -269,7 +269,7 @@ impl StudyMender<'_> {
                 let decision = Some(trial).filter(|&trial| study.is_undecided(trial));
                 let decision = decision.and_then(|trial| study.judge(trial, step)).map(Record::Decided);
                 decision
-                    .filter(|record| record.ends().is_some())
+                    .filter(|record| record.ended_trial().is_some())
                     .map_or(Ok(()), |record| study.emit(record, append))
             }
         });
@@ -278,7 +278,7 @@ impl StudyMender<'_> {
     /// Computes the starts that come before one that the plan has not there yet, as far as records are missing.
     fn start_before(&mut self, record: &Record, inserted: &mut Vec<Record>) {
         let Record::Started { trial, until, .. } = record else { return };
-        let job = Job { trial: *trial, until: *until };
+        let job = TrainingJob { trial: *trial, until: *until };
         let is_open = |study: &Study| study.trial(job.trial).is_some_and(crate::Trial::is_open);
         while self.computed < self.missing && !is_open(&self.study) && self.study.next_job() != Some(job) {
             if self.compute_start(inserted).is_none() {
@@ -302,7 +302,7 @@ impl StudyMender<'_> {
             self.computed -= 1; // it is not one of those that are missing
         }
         let configuration = configuration.unwrap_or_default();
-        let from = self.study.trial(job.trial).map_or(0, crate::Trial::trained);
+        let from = self.study.trial(job.trial).map_or(0, crate::Trial::trained_epochs);
         let seed = trial_seed(self.study.spec.seed, job.trial);
         let record = Record::Started { trial: job.trial, configuration, seed, from, until: job.until };
         let Ok(()) = self.emit(inserted, |study, append| study.emit(record, append));
@@ -313,7 +313,7 @@ impl StudyMender<'_> {
     fn emit(
         &mut self,
         inserted: &mut Vec<Record>,
-        act: impl FnOnce(&mut Study, &mut Append<'_, Infallible>) -> Result<(), Infallible>,
+        act: impl FnOnce(&mut Study, &mut AppendRecord<'_, Infallible>) -> Result<(), Infallible>,
     ) -> Result<(), Infallible> {
         let before = inserted.len();
         act(&mut self.study, &mut |record| {

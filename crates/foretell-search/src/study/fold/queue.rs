@@ -1,10 +1,10 @@
 //! The configurations that were enqueued, in order.
 
-use super::step::Append;
+use super::step::AppendRecord;
 use crate::record::{EarlierTrial, Record};
 use crate::samplers::random::{draw_allowed, trial_stream};
 use crate::space::Space;
-use crate::study::{Settings, Study, StudyError};
+use crate::study::{Study, StudyError, StudySettings};
 use foretell::Configuration;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ const OPEN_VALUES_STREAM: u64 = 1 << 60;
 
 /// The configurations that were enqueued: each new trial takes the next one.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Queue {
+pub struct ConfigurationQueue {
     all: Vec<Configuration>,
     taken: usize,
     /// The orders by which they came.
@@ -22,7 +22,7 @@ pub struct Queue {
     repeated: BTreeMap<usize, EarlierTrial>,
 }
 
-impl Queue {
+impl ConfigurationQueue {
     pub(crate) fn new(all: Vec<Configuration>) -> Self {
         Self { all, ..Self::default() }
     }
@@ -87,7 +87,7 @@ impl Queue {
 
 impl Study {
     /// The configurations that people want tried next.
-    pub fn queue(&self) -> &Queue {
+    pub fn queue(&self) -> &ConfigurationQueue {
         &self.queue
     }
 
@@ -111,7 +111,7 @@ impl Study {
         &mut self,
         configuration: Configuration,
         order: Option<String>,
-        append: &mut Append<'_, E>,
+        append: &mut AppendRecord<'_, E>,
     ) -> Result<(), E> {
         // a start that could not be stored has its configuration already, so it must come before this one
         self.retry_start(append)?;
@@ -122,27 +122,27 @@ impl Study {
         if needed <= self.settings.trials || !self.spec.schedule.takes_more_trials() {
             return Ok(());
         }
-        self.change_settings(Settings { trials: needed, ..self.settings.clone() }, append)
+        self.change_settings(StudySettings { trials: needed, ..self.settings.clone() }, append)
     }
 
     /// The configuration enqueued for the new trial number `trial`, completed by the sampler's proposal.
     pub(super) fn enqueued_for(&mut self, trial: u64) -> Option<Configuration> {
         let given = self.queue.waiting().first()?.clone();
         let Space::Parameters(space) = &self.spec.space else { return Some(given) };
-        let implied = space.implied(&given);
-        if space.check(&implied).is_ok() {
+        let implied = space.with_implied_values(&given);
+        if space.check_configuration(&implied).is_ok() {
             return Some(implied);
         }
         let space = space.clone();
         let mut rng = trial_stream(self.spec.seed, trial ^ OPEN_VALUES_STREAM);
         let proposed = self.allowed_proposal(trial).unwrap_or_default();
-        let first = space.completed(&given, &proposed, &mut rng);
+        let first = space.complete_configuration(&given, &proposed, &mut rng);
         if self.spec.allows(&first) {
             return Some(first);
         }
         // the proposal keeps the limits only with values that the user has chosen otherwise
         let nothing = Configuration::new();
-        let drawn = || space.completed(&given, &nothing, &mut rng);
+        let drawn = || space.complete_configuration(&given, &nothing, &mut rng);
         draw_allowed(drawn, |whole| self.spec.allows(whole), |_| true).or(Some(first))
     }
 }

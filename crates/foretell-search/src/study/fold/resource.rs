@@ -1,6 +1,6 @@
 //! R from the trials of a study for which nobody gave it.
 
-use super::step::Append;
+use super::step::AppendRecord;
 use crate::record::Record;
 use crate::resource::UNKNOWN_RESOURCE;
 use crate::study::{Study, Trial, TrialState};
@@ -14,7 +14,7 @@ impl Study {
     pub(crate) fn measure_resource<E>(
         &mut self,
         trial: Option<u64>,
-        append: &mut Append<'_, E>,
+        append: &mut AppendRecord<'_, E>,
     ) -> Result<(), E> {
         match self.shown_resource(trial) {
             Some((trial, max_resource)) => self.emit(Record::Resource { trial, max_resource }, append),
@@ -71,7 +71,7 @@ impl Study {
         for index in 0..self.trials.len() {
             let trial = &self.trials[index];
             let is_due = trial.until == before || trial.until == UNKNOWN_RESOURCE;
-            if is_due && !(trial.is_open() && trial.trained() > whole) {
+            if is_due && !(trial.is_open() && trial.trained_epochs() > whole) {
                 self.change(index, |trial| trial.retarget(whole));
             }
         }

@@ -2,7 +2,7 @@
 
 use super::apply::RecordMisfit;
 use crate::record::Record;
-use crate::study::{Parts, Study, StudyError, StudySpec, TrialState};
+use crate::study::{Study, StudyError, StudyParts, StudySpec, TrialState};
 use std::convert::Infallible;
 use thiserror::Error;
 
@@ -26,7 +26,7 @@ impl Study {
     pub fn resume(spec: StudySpec, records: &[Record]) -> Result<Self, StudyError> {
         let spec = spec.covering(Self::trials_started(records));
         let records = records.iter().cloned().map(Ok::<_, Infallible>);
-        Self::restore(spec, Parts::default(), records).map_err(|error| match error {
+        Self::restore(spec, StudyParts::default(), records).map_err(|error| match error {
             RestoreError::Study(error) => error,
             RestoreError::Read(never) => match never {},
         })
@@ -39,7 +39,7 @@ impl Study {
     /// [`RestoreError`]; [`StudyError::MoreTrials`] where the log has more trials than `spec` plans for.
     pub fn restore<E>(
         spec: StudySpec,
-        parts: Parts,
+        parts: StudyParts,
         records: impl IntoIterator<Item = Result<Record, E>>,
     ) -> Result<Self, RestoreError<E>> {
         Self::restore_watching(spec, parts, records, &mut |_, _| ())
@@ -51,7 +51,7 @@ impl Study {
     /// Those of [`restore`](Self::restore).
     pub fn restore_watching<E>(
         spec: StudySpec,
-        parts: Parts,
+        parts: StudyParts,
         records: impl IntoIterator<Item = Result<Record, E>>,
         watch: &mut dyn FnMut(&Self, &Record),
     ) -> Result<Self, RestoreError<E>> {

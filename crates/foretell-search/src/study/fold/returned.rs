@@ -1,8 +1,8 @@
 //! Values that trainings return: they are the scores of their trials.
 
-use super::step::Append;
+use super::step::AppendRecord;
 use crate::record::Record;
-use crate::returned::{Relation, Returned};
+use crate::returned::{ReturnRelation, ReturnedTrial};
 use crate::study::{Study, StudySpec, Trial};
 use foretell::RunScore;
 
@@ -15,7 +15,7 @@ impl Study {
         &mut self,
         trial: u64,
         value: f64,
-        append: &mut Append<'_, E>,
+        append: &mut AppendRecord<'_, E>,
     ) -> Result<(), E> {
         self.retry_start(append)?;
         let counts = |known: &Trial| known.is_open() && known.has_reported() && known.returned != Some(value);
@@ -29,12 +29,13 @@ impl Study {
     /// trials may be stopped by their reports. O(trials), for the latest trials O(trials²).
     pub(super) fn take_returned(&mut self, index: usize) {
         let (trial, direction) = (&self.trials[index], self.spec.direction);
-        let Some(returned) = trial.returned.and_then(|value| Returned::new(&trial.curve, value, direction))
+        let Some(returned) =
+            trial.returned.and_then(|value| ReturnedTrial::new(&trial.curve, value, direction))
         else {
             return;
         };
         self.returned.push(returned);
-        let before = std::mem::replace(&mut self.relation, Relation::between(&self.returned));
+        let before = std::mem::replace(&mut self.relation, ReturnRelation::between(&self.returned));
         if before != self.relation {
             self.take_settings(&self.settings.clone());
         }
@@ -57,7 +58,7 @@ impl Study {
 
     /// The name and the words of an unusual relation between returned and reported values; `None` also where somebody chose the score.
     pub fn told_relation(&self) -> Option<(&'static str, String)> {
-        self.relation.said().filter(|_| !self.spec.score_chosen)
+        self.relation.user_notice().filter(|_| !self.spec.score_chosen)
     }
 
     /// Whether the values that trials return do not allow stopping any by its reports.
@@ -69,6 +70,6 @@ impl Study {
     /// reports: while there may be any, reports are compared with these.
     pub(super) fn worth_of(&self, index: usize, reported: f64) -> f64 {
         let returned = self.trials[index].returned.filter(|_| self.returns_forbid_stopping());
-        returned.map_or(reported, |value| self.spec.direction.score(value))
+        returned.map_or(reported, |value| self.spec.direction.to_score(value))
     }
 }

@@ -1,15 +1,15 @@
 //! From events to the records that follow: each record is stored first and applied then.
 
-use crate::record::{Input, Record};
+use crate::record::{Record, StudyInput};
 use crate::resource::known_resource;
 use crate::samplers::random::trial_seed;
-use crate::schedulers::{Job, Next};
-use crate::study::{Proposal, Settings, Study, Trial};
+use crate::schedulers::{NextAction, TrainingJob};
+use crate::study::{JobProposal, Study, StudySettings, Trial};
 use foretell::{Configuration, Curve, Run, RunScore};
 use std::convert::Infallible;
 
 /// Stores a record; a record that it refuses is not applied.
-pub(super) type Append<'a, E> = dyn FnMut(&Record) -> Result<(), E> + 'a;
+pub(super) type AppendRecord<'a, E> = dyn FnMut(&Record) -> Result<(), E> + 'a;
 
 /// The action that an idle worker caused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Study {
     /// and ends those that were stopped, or have reached the step they were to be trained to.
     ///
     /// To write each record before it is applied, use [`step_into`](Self::step_into).
-    pub fn step(&mut self, input: &Input) -> Vec<Record> {
+    pub fn step(&mut self, input: &StudyInput) -> Vec<Record> {
         collect_records(|append| self.step_into(input, append))
     }
 
@@ -39,17 +39,17 @@ impl Study {
     /// # Errors
     /// The error of `append`. The study then is the fold of the records that were appended. The same input may be tried
     /// again: what was recorded is not recorded twice, and what is missing follows.
-    pub fn step_into<E>(&mut self, input: &Input, append: &mut Append<'_, E>) -> Result<(), E> {
+    pub fn step_into<E>(&mut self, input: &StudyInput, append: &mut AppendRecord<'_, E>) -> Result<(), E> {
         match input {
-            Input::WorkerIdle => match self.start_next(|_| false, append)? {
+            StudyInput::WorkerIdle => match self.start_next(|_| false, append)? {
                 WorkerTurn::Nothing | WorkerTurn::Closed(_) => Ok(()),
                 WorkerTurn::Started(trial) | WorkerTurn::Undecided(trial) => self.decide(trial, append),
             },
-            Input::Reported { trial, .. } => {
+            StudyInput::Reported { trial, .. } => {
                 self.take_report(input, append)?;
                 self.decide(*trial, append)
             }
-            Input::Ended { trial, failure } => {
+            StudyInput::Ended { trial, failure } => {
                 self.retry_start(append)?;
                 self.close(*trial, failure.as_deref(), append)
             }
@@ -62,8 +62,8 @@ impl Study {
     /// The error of `append`; the study is as it was then.
     pub(crate) fn change_settings<E>(
         &mut self,
-        settings: Settings,
-        append: &mut Append<'_, E>,
+        settings: StudySettings,
+        append: &mut AppendRecord<'_, E>,
     ) -> Result<(), E> {
         let trials = settings.trials;
         self.emit(Record::Changed { settings: Box::new(settings) }, append)?;
@@ -78,7 +78,11 @@ impl Study {
     ///
     /// # Errors
     /// The error of `append`.
-    pub(crate) fn choose_series<E>(&mut self, series: &str, append: &mut Append<'_, E>) -> Result<(), E> {
+    pub(crate) fn choose_series<E>(
+        &mut self,
+        series: &str,
+        append: &mut AppendRecord<'_, E>,
+    ) -> Result<(), E> {
         match self.series {
             Some(_) => Ok(()),
             None => self.emit(Record::Chosen { series: series.to_owned() }, append),
@@ -95,13 +99,13 @@ impl Study {
     ///
     /// # Errors
     /// The error of `append`; the runs before it are taken in.
-    pub fn warm_start_into<E>(&mut self, runs: &[Run], append: &mut Append<'_, E>) -> Result<(), E> {
+    pub fn warm_start_into<E>(&mut self, runs: &[Run], append: &mut AppendRecord<'_, E>) -> Result<(), E> {
         if !self.trials.is_empty() {
             return Ok(());
         }
         let direction = self.spec.direction;
         let points = |curve: &Curve| {
-            let values = curve.scores().iter().map(|&score| direction.value(score));
+            let values = curve.scores().iter().map(|&score| direction.to_value(score));
             curve.steps().iter().copied().zip(values).collect()
         };
         runs.iter().try_for_each(|run| {
@@ -122,7 +126,7 @@ impl Study {
     pub fn start_next<E>(
         &mut self,
         skip: impl Fn(u64) -> bool,
-        append: &mut Append<'_, E>,
+        append: &mut AppendRecord<'_, E>,
     ) -> Result<WorkerTurn, E> {
         let waiting = self.interrupted.iter().copied().find(|&index| !skip(index as u64));
         match waiting {
@@ -136,10 +140,10 @@ impl Study {
     ///
     /// # Errors
     /// The error of `append`.
-    pub fn take_report<E>(&mut self, input: &Input, append: &mut Append<'_, E>) -> Result<(), E> {
-        let Input::Reported { trial, step, value, metrics } = input else { return Ok(()) };
+    pub fn take_report<E>(&mut self, input: &StudyInput, append: &mut AppendRecord<'_, E>) -> Result<(), E> {
+        let StudyInput::Reported { trial, step, value, metrics } = input else { return Ok(()) };
         self.retry_start(append)?;
-        let epochs = self.trial(*trial).map_or(0, |trial| trial.repeated(*step));
+        let epochs = self.trial(*trial).map_or(0, |trial| trial.repeated_epochs(*step));
         if epochs > 0 {
             let (trial, step) = (*trial, *step);
             return self.emit(Record::Repeated { trial, step, epochs, elsewhere: false }, append);
@@ -161,7 +165,7 @@ impl Study {
     ///
     /// # Errors
     /// The error of `append`.
-    pub fn decide<E>(&mut self, trial: u64, append: &mut Append<'_, E>) -> Result<(), E> {
+    pub fn decide<E>(&mut self, trial: u64, append: &mut AppendRecord<'_, E>) -> Result<(), E> {
         if !self.is_undecided(trial) {
             return Ok(());
         }
@@ -176,7 +180,7 @@ impl Study {
     ///
     /// # Errors
     /// The error of `append`.
-    pub(crate) fn emit<E>(&mut self, record: Record, append: &mut Append<'_, E>) -> Result<(), E> {
+    pub(crate) fn emit<E>(&mut self, record: Record, append: &mut AppendRecord<'_, E>) -> Result<(), E> {
         // stored first: a record that the store refuses must not have changed the study
         append(&record)?;
         assert!(self.apply(&record).is_ok(), "a study's own records are about its own trials");
@@ -196,18 +200,18 @@ impl Study {
 
     /// A start that could not be stored comes before anything else: sampler and scheduler have moved on already, and in
     /// the log their next move must come at the same place.
-    pub(super) fn retry_start<E>(&mut self, append: &mut Append<'_, E>) -> Result<(), E> {
-        if matches!(self.pending, Some((_, Proposal::Of(_)))) {
+    pub(super) fn retry_start<E>(&mut self, append: &mut AppendRecord<'_, E>) -> Result<(), E> {
+        if matches!(self.pending, Some((_, JobProposal::Of(_)))) {
             self.start_job(append)?;
         }
         Ok(())
     }
 
     /// Starts the scheduler's next job.
-    fn start_job<E>(&mut self, append: &mut Append<'_, E>) -> Result<WorkerTurn, E> {
+    fn start_job<E>(&mut self, append: &mut AppendRecord<'_, E>) -> Result<WorkerTurn, E> {
         self.try_earlier(append)?;
         let Some((job, configuration)) = self.next_affordable_job() else { return Ok(WorkerTurn::Nothing) };
-        let from = self.trial(job.trial).map_or(0, Trial::reached);
+        let from = self.trial(job.trial).map_or(0, Trial::reached_epochs);
         self.emit(self.start_record(job, configuration, from), append)?;
         if from >= job.until {
             // its reports come in larger steps than the rungs
@@ -218,34 +222,34 @@ impl Study {
     }
 
     /// The scheduler's next job; asked for once and kept until it is started.
-    pub(in crate::study) fn next_job(&mut self) -> Option<Job> {
+    pub(in crate::study) fn next_job(&mut self) -> Option<TrainingJob> {
         if self.pending.is_none() {
-            let Next::Run(job) = self.scheduler.next() else { return None };
-            self.pending = Some((job, Proposal::Open));
+            let NextAction::Run(job) = self.scheduler.next() else { return None };
+            self.pending = Some((job, JobProposal::Open));
         }
         self.pending.as_ref().map(|(job, _)| *job)
     }
 
     /// The next job and its configuration, if the budget pays for it.
-    fn next_affordable_job(&mut self) -> Option<(Job, Configuration)> {
+    fn next_affordable_job(&mut self) -> Option<(TrainingJob, Configuration)> {
         let job = self.next_job().filter(|job| self.may_start(*job))?;
         Some((job, self.propose(job)?))
     }
 
     /// The configuration of the next `job`; asked for once and kept until it is started.
-    pub(super) fn propose(&mut self, job: Job) -> Option<Configuration> {
-        if let Some((_, Proposal::Open)) = &self.pending {
+    pub(super) fn propose(&mut self, job: TrainingJob) -> Option<Configuration> {
+        if let Some((_, JobProposal::Open)) = &self.pending {
             let known = self.trials.get(job.trial as usize).map(|trial| trial.configuration.clone());
             let known = known.or_else(|| self.enqueued_for(job.trial)).or_else(|| self.repeated_next());
             if known.is_none() && self.awaits_repeats(job) {
                 return None;
             }
-            let configuration = known.or_else(|| self.sampled(job.trial));
-            let proposal = configuration.map_or(Proposal::Spent, Proposal::Of);
+            let configuration = known.or_else(|| self.propose_configuration(job.trial));
+            let proposal = configuration.map_or(JobProposal::Spent, JobProposal::Of);
             self.pending = Some((job, proposal));
         }
         match &self.pending {
-            Some((_, Proposal::Of(configuration))) => Some(configuration.clone()),
+            Some((_, JobProposal::Of(configuration))) => Some(configuration.clone()),
             _ => None,
         }
     }
@@ -257,20 +261,20 @@ impl Study {
     }
 
     /// Whether the places that are left may be needed for repeats of what runs.
-    fn awaits_repeats(&self, job: Job) -> bool {
+    fn awaits_repeats(&self, job: TrainingJob) -> bool {
         let left = self.spec.trials.saturating_sub(job.trial);
-        self.spec.repeats() > 1 && left <= self.progress.repeats().owed(self.spec.repeats())
+        self.spec.repeats() > 1 && left <= self.progress.repeats().owed_trials(self.spec.repeats())
     }
 
     /// Whether `job` may start: the budget pays for it, the best still improves, and the target is not reached.
-    pub(in crate::study) fn may_start(&self, job: Job) -> bool {
+    pub(in crate::study) fn may_start(&self, job: TrainingJob) -> bool {
         self.can_pay(job) && !self.is_without_improvement() && !self.is_at_target()
     }
 
     /// Whether a completed trial reaches the target, so that no further one is started, and nobody has enqueued one.
     pub fn is_at_target(&self) -> bool {
         let direction = self.spec.direction;
-        let reached = |(_, score)| self.spec.target.is_some_and(|target| score >= direction.score(target));
+        let reached = |(_, score)| self.spec.target.is_some_and(|target| score >= direction.to_score(target));
         self.progress.leader().is_some_and(reached) && self.queue.waiting().is_empty()
     }
 
@@ -282,14 +286,14 @@ impl Study {
     }
 
     /// Whether the budget pays for `job`, once all that runs is trained as far as it is to be.
-    pub(in crate::study) fn can_pay(&self, job: Job) -> bool {
+    pub(in crate::study) fn can_pay(&self, job: TrainingJob) -> bool {
         let Some(budget) = self.spec.budget_epochs else { return true };
         // while R is unknown, a trial costs an epoch at least
         let left =
             |trial: &Trial| known_resource(trial.until).unwrap_or(1).saturating_sub(trial.reached_now());
         // what runs is charged to its end, because trials that start together would otherwise overdraw the budget
         let promised: u64 = self.running.iter().map(|&index| left(&self.trials[index])).sum();
-        let from = self.trial(job.trial).filter(|_| self.keeps_checkpoints).map_or(0, Trial::trained);
+        let from = self.trial(job.trial).filter(|_| self.keeps_checkpoints).map_or(0, Trial::trained_epochs);
         self.progress.spent
             + promised
             + known_resource(job.until).map_or(1, |until| until.saturating_sub(from))
@@ -297,8 +301,9 @@ impl Study {
     }
 
     /// Takes up an interrupted trial: makes up for an end or a decision that was no longer recorded, or continues.
-    fn take_up<E>(&mut self, index: usize, append: &mut Append<'_, E>) -> Result<WorkerTurn, E> {
-        let (trial, until, from) = (index as u64, self.trials[index].until, self.trials[index].trained());
+    fn take_up<E>(&mut self, index: usize, append: &mut AppendRecord<'_, E>) -> Result<WorkerTurn, E> {
+        let (trial, until, from) =
+            (index as u64, self.trials[index].until, self.trials[index].trained_epochs());
         if from >= until {
             self.close(trial, None, append)?;
             return Ok(WorkerTurn::Closed(trial));
@@ -307,7 +312,7 @@ impl Study {
             return Ok(WorkerTurn::Undecided(trial));
         }
         let configuration = self.trials[index].configuration.clone();
-        self.emit(self.start_record(Job { trial, until }, configuration, from), append)?;
+        self.emit(self.start_record(TrainingJob { trial, until }, configuration, from), append)?;
         Ok(WorkerTurn::Started(trial))
     }
 
@@ -319,13 +324,14 @@ impl Study {
         &mut self,
         trial: u64,
         from: u64,
-        append: &mut Append<'_, E>,
+        append: &mut AppendRecord<'_, E>,
     ) -> Result<(), E> {
-        let is_news =
-            |begun: &&Trial| begun.is_open() && from < begun.trained() && begun.repeating != Some(from);
+        let is_news = |begun: &&Trial| {
+            begun.is_open() && from < begun.trained_epochs() && begun.repeating != Some(from)
+        };
         let Some(begun) = self.trial(trial).filter(is_news) else { return Ok(()) };
         let (until, configuration) = (begun.until, begun.configuration.clone());
-        self.emit(self.start_record(Job { trial, until }, configuration, from), append)
+        self.emit(self.start_record(TrainingJob { trial, until }, configuration, from), append)
     }
 
     /// The training of `trial` reports `step` first of all since it was started, though that step is recorded: it has begun after
@@ -337,10 +343,13 @@ impl Study {
         &mut self,
         trial: u64,
         step: u64,
-        append: &mut Append<'_, E>,
+        append: &mut AppendRecord<'_, E>,
     ) -> Result<(), E> {
         let recorded = self.trial(trial).filter(|trial| trial.has_reported() && step <= trial.step);
-        match recorded.filter(|trial| trial.repeated(step) == 0).map(|trial| trial.trained_before(step)) {
+        match recorded
+            .filter(|trial| trial.repeated_epochs(step) == 0)
+            .map(|trial| trial.trained_before(step))
+        {
             Some(from) => self.began_after(trial, from, append),
             None => Ok(()),
         }
@@ -350,15 +359,24 @@ impl Study {
     ///
     /// # Errors
     /// The error of `append`.
-    pub(crate) fn moved<E>(&mut self, trial: u64, append: &mut Append<'_, E>) -> Result<(), E> {
+    pub(crate) fn record_worker_change<E>(
+        &mut self,
+        trial: u64,
+        append: &mut AppendRecord<'_, E>,
+    ) -> Result<(), E> {
         let Some(moved) = self.trial(trial).filter(|moved| moved.is_open() && moved.has_reported()) else {
             return Ok(());
         };
-        let (until, configuration, from) = (moved.until, moved.configuration.clone(), moved.trained());
-        self.emit(self.start_record(Job { trial, until }, configuration, from), append)
+        let (until, configuration, from) = (moved.until, moved.configuration.clone(), moved.trained_epochs());
+        self.emit(self.start_record(TrainingJob { trial, until }, configuration, from), append)
     }
 
-    fn start_record(&self, Job { trial, until }: Job, configuration: Configuration, from: u64) -> Record {
+    fn start_record(
+        &self,
+        TrainingJob { trial, until }: TrainingJob,
+        configuration: Configuration,
+        from: u64,
+    ) -> Record {
         Record::Started { trial, configuration, seed: trial_seed(self.spec.seed, trial), from, until }
     }
 
@@ -366,7 +384,7 @@ impl Study {
         &mut self,
         trial: u64,
         failure: Option<&str>,
-        append: &mut Append<'_, E>,
+        append: &mut AppendRecord<'_, E>,
     ) -> Result<(), E> {
         match self.end_record(trial, failure) {
             Some(record) => {
@@ -379,7 +397,7 @@ impl Study {
 
     fn end_record(&self, trial: u64, failure: Option<&str>) -> Option<Record> {
         let ended = self.trial(trial).filter(|trial| trial.is_open())?;
-        let whole = ended.trained() >= ended.until;
+        let whole = ended.trained_epochs() >= ended.until;
         let counts = self.spec.run_score == RunScore::Best || !ended.is_diverged();
         let finite = counts && !ended.curve.is_empty();
         Some(match failure {
@@ -405,7 +423,9 @@ impl Study {
 }
 
 /// The records that `step` appends, where nothing can fail.
-fn collect_records(step: impl FnOnce(&mut Append<'_, Infallible>) -> Result<(), Infallible>) -> Vec<Record> {
+fn collect_records(
+    step: impl FnOnce(&mut AppendRecord<'_, Infallible>) -> Result<(), Infallible>,
+) -> Vec<Record> {
     let mut records = Vec::new();
     let stepped = step(&mut |record| {
         records.push(record.clone());

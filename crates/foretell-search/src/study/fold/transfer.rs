@@ -1,9 +1,9 @@
 //! The configurations of earlier studies that are tried again: where a second search starts.
 
-use super::step::Append;
+use super::step::AppendRecord;
 use crate::parameter_space::ParameterSpace;
 use crate::record::{EarlierTrial, Record};
-use crate::samplers::surrogate::Cube;
+use crate::samplers::surrogate::UnitCube;
 use crate::samplers::{GridSampling, NamedSampler, SamplerSpec};
 use crate::space::Space;
 use crate::stopping::split_lesson;
@@ -22,7 +22,7 @@ impl Study {
     ///
     /// # Errors
     /// The error of `append`.
-    pub(super) fn try_earlier<E>(&mut self, append: &mut Append<'_, E>) -> Result<(), E> {
+    pub(super) fn try_earlier<E>(&mut self, append: &mut AppendRecord<'_, E>) -> Result<(), E> {
         let Some((configuration, earlier)) = self.earlier_due() else { return Ok(()) };
         self.emit(Record::Enqueued { configuration, order: None, earlier: Some(earlier) }, append)
     }
@@ -46,7 +46,7 @@ impl Study {
         }
         let Space::Parameters(space) = &self.spec.space else { return None };
         let own = self.queue.all().first();
-        let cube = Cube::new(space.clone());
+        let cube = UnitCube::new(space.clone());
         let tried: Vec<_> = self.trials.iter().map(|trial| cube.point(&trial.configuration)).collect();
         let is_new = |configuration: &Configuration| {
             let point = cube.point(configuration);
@@ -96,7 +96,7 @@ impl Study {
         let Space::Parameters(space) = &self.spec.space else { return None };
         // the newest comes last
         studies.into_iter().rev().find_map(|(_, mut runs)| {
-            let length = |run: &Run| run.curve.last().map_or(0.0, |(step, _)| step);
+            let length = |run: &Run| run.curve.last_point().map_or(0.0, |(step, _)| step);
             let longest = runs.iter().map(|(run, _)| length(run)).fold(0.0, f64::max);
             runs.retain(|(run, _)| length(run) >= longest);
             runs.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -107,7 +107,7 @@ impl Study {
             }
             let named = |(run, score): (&Run, f64)| EarlierTrial {
                 id: run.id.clone(),
-                value: direction.value(score),
+                value: direction.to_value(score),
                 is_best: score >= best,
             };
             Some(runs.into_iter().map(|(run, score)| (run, named((run, score)))).collect())
@@ -134,7 +134,7 @@ fn fit_to_space(
     let mut fitting = Configuration::new();
     let mut known = 0;
     for parameter in space.parameters() {
-        let before = earlier.get(&parameter.name).and_then(|value| parameter.kind.nearest(value));
+        let before = earlier.get(&parameter.name).and_then(|value| parameter.kind.nearest_value(value));
         known += usize::from(before.is_some());
         let value = before.or_else(|| own?.get(&parameter.name).cloned());
         if let Some(value) = value.filter(|_| parameter.applies_in(&fitting)) {

@@ -1,11 +1,11 @@
 //! Four experts on the same runs and their blend, weighted by held-out error.
 
-use crate::curves::training::{Query, TrainingSet};
-use crate::features::compact::Compact;
+use crate::curves::training::{RunQuery, TrainingSet};
+use crate::features::compact::CompactFeatures;
 use crate::predict::auto::neighbors::KernelNeighbors;
 use crate::predict::forest::{FittedForest, MixedTrees};
 use crate::predict::gp::design::KernelDesign;
-use crate::predict::gp::pair::{Pair, PairFit};
+use crate::predict::gp::pair::{PairFit, ProcessPair};
 use crate::predict::mean_gain::plausible_deviation;
 use crate::statistics::mean;
 
@@ -24,9 +24,9 @@ const MIN_ERROR_RATIO: f64 = 1e-12;
 /// The scale of a forecast is √(s² + u² + Σ_e a_e (ŷ_e − ŷ)²), s the deviation of the pair of Gaussian processes and u the
 /// [`plausible_deviation`] deviation over the number of runs: few runs that end alike do not make a forecast sure.
 pub(crate) struct ExpertBlend {
-    compact: Compact,
+    compact: CompactFeatures,
     design: KernelDesign,
-    pair: Pair,
+    pair: ProcessPair,
     /// One on y_T, one on y_T − y_τ.
     trees: [FittedForest; 2],
     neighbors: KernelNeighbors,
@@ -72,7 +72,7 @@ impl ExpertBlend {
     }
 
     /// The mean and scale of the final score of a new run.
-    pub(crate) fn forecast(&self, query: &Query<'_>) -> (f64, f64) {
+    pub(crate) fn forecast(&self, query: &RunQuery<'_>) -> (f64, f64) {
         let mut row = Vec::new();
         self.compact.row(query, &mut row);
         let relation = self.design.relate(&row);

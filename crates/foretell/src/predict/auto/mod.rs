@@ -6,11 +6,11 @@
 pub(crate) mod blend;
 pub(crate) mod neighbors;
 
-use crate::curves::training::{Query, TrainingSet};
+use crate::curves::training::{RunQuery, TrainingSet};
 use crate::predict::auto::blend::ExpertBlend;
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{FitError, Model, Predictor, check_training};
-use crate::predict::spread::{Spread, with_spread};
+use crate::predict::spread::{SpreadSource, with_spread};
 use rayon::prelude::*;
 use std::cmp::Ordering;
 
@@ -54,14 +54,14 @@ const MAX_RUNS: usize = 1000;
 /// # Ok::<(), foretell::FitError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Auto {
+pub struct AutoPredictor {
     /// The seed of the trees.
     pub seed: u64,
     /// The source of the standard deviation of its forecasts.
-    pub spread: Spread,
+    pub spread: SpreadSource,
 }
 
-impl Predictor for Auto {
+impl Predictor for AutoPredictor {
     fn name(&self) -> &'static str {
         "auto"
     }
@@ -72,11 +72,11 @@ impl Predictor for Auto {
     }
 }
 
-impl Auto {
+impl AutoPredictor {
     /// Fits on `most` runs if there are more.
     fn fit_on_at_most(&self, training: &TrainingSet, most: usize) -> Result<Box<dyn Model>, FitError> {
         let learned = select_evenly_by_score(canonical_order(training), &training.targets, most);
-        let used = training.select(&learned);
+        let used = training.select_runs(&learned);
         let model = with_spread(Box::new(AutoModel::fit(&used, self.seed)?), &used.targets, self.spread);
         let mut held_out: Vec<Option<Forecast>> = vec![None; training.len()];
         for (&i, forecast) in learned.iter().zip(model.held_out()) {
@@ -95,7 +95,7 @@ struct ReorderedModel {
 }
 
 impl Model for ReorderedModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         self.model.forecast(query)
     }
 
@@ -148,7 +148,7 @@ impl AutoModel {
 }
 
 impl Model for AutoModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         let (mean, scale) = self.blend.forecast(query);
         Forecast::gaussian(mean, scale)
     }
@@ -183,7 +183,7 @@ mod tests {
         };
         let every_fifth: Vec<f64> = (0..=20).map(|k| f64::from(5 * k) / 100.0).collect();
         assert_eq!((kept(&all), kept(&reversed)), (every_fifth.clone(), every_fifth));
-        let fit = |set| Auto::default().fit_on_at_most(set, 21).unwrap();
+        let fit = |set| AutoPredictor::default().fit_on_at_most(set, 21).unwrap();
         let (model, other) = (fit(&all), fit(&reversed));
         assert_eq!(model.held_out().len(), 101);
         for (i, held_out) in model.held_out().iter().enumerate() {

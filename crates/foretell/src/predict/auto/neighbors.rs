@@ -1,7 +1,7 @@
 //! Kernel-weighted neighbors: runs that looked alike so far gain alike from here.
 
 use crate::linalg::simd::{dot, exp_scaled, sum};
-use crate::predict::gp::design::{KernelDesign, Relation};
+use crate::predict::gp::design::{KernelDesign, RunRelation};
 
 /// Weights ω of the configuration's distance relative to the curve's.
 const CONFIGURATION_WEIGHTS: [f64; 4] = [0.0, 0.3, 1.0, 3.0];
@@ -41,7 +41,7 @@ impl KernelNeighbors {
     }
 
     /// The gain of a new run.
-    pub(crate) fn forecast(&self, relation: &Relation) -> f64 {
+    pub(crate) fn forecast(&self, relation: &RunRelation) -> f64 {
         let [level, shape, configuration] = relation.distances();
         let curve = level.iter().zip(shape).map(|(&a, &b)| curve_distance(a, b, self.dimensions));
         let mut distances: Vec<f64> = curve.zip(configuration).map(|(m, c)| m + self.omega * c).collect();

@@ -7,7 +7,7 @@ use crate::linalg::matrix::Matrix;
 ///
 /// Values closer than [`Columns::RANK_RESOLUTION`] of the column's range share a rank, so that rounding (of differences, or of
 /// a metric in another unit) cannot make a split.
-pub(super) struct Columns {
+pub(super) struct RankedColumns {
     n: usize,
     values: Vec<f64>,
     ranks: Vec<u16>,
@@ -16,13 +16,13 @@ pub(super) struct Columns {
     resolutions: Vec<f64>,
 }
 
-impl Columns {
+impl RankedColumns {
     /// The share of a column's range below which two values count as equal.
     const RANK_RESOLUTION: f64 = 1e-10;
 
     /// Ranks the columns of `x`: O(d·n·log n). Beyond 65 536 distinct values the largest share the last rank.
     pub(super) fn new(x: &Matrix) -> Self {
-        let (n, d) = (x.rows(), x.columns());
+        let (n, d) = (x.row_count(), x.column_count());
         let mut columns = Self {
             n,
             values: vec![0.0; n * d],
@@ -93,7 +93,7 @@ impl Columns {
     }
 
     /// The middle between the values of two ranks, `below < above`; never the upper value itself.
-    pub(super) fn threshold(&self, column: usize, below: usize, above: usize) -> f64 {
+    pub(super) fn split_threshold(&self, column: usize, below: usize, above: usize) -> f64 {
         let limits = |rank: usize| self.limits[column * self.n + rank];
         let ([_, low], [high, _]) = (limits(below), limits(above));
         let middle = low + (high - low) / 2.0;
@@ -108,16 +108,16 @@ mod tests {
     #[test]
     fn equal_values_share_a_rank_and_thresholds_lie_between() {
         let x = Matrix::from_rows(&[[3.0], [1.0], [3.0 + 1e-12], [2.0]]);
-        let columns = Columns::new(&x);
+        let columns = RankedColumns::new(&x);
         assert_eq!(columns.ranks(0), [2, 0, 2, 1]);
-        assert_eq!((columns.threshold(0, 0, 1), columns.threshold(0, 0, 2)), (1.5, 2.0));
+        assert_eq!((columns.split_threshold(0, 0, 1), columns.split_threshold(0, 0, 2)), (1.5, 2.0));
     }
 
     #[test]
     fn neighboring_floats_are_separated_by_the_lower_one() {
         let upper = 1.0 + f64::EPSILON;
-        let columns = Columns::new(&Matrix::from_rows(&[[1.0], [upper]]));
-        let threshold = columns.threshold(0, 0, 1);
+        let columns = RankedColumns::new(&Matrix::from_rows(&[[1.0], [upper]]));
+        let threshold = columns.split_threshold(0, 0, 1);
         assert!((1.0..upper).contains(&threshold));
     }
 }

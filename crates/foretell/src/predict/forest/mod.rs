@@ -6,19 +6,19 @@ mod search;
 mod tree;
 
 use crate::curves::configuration::FeatureGroup;
-use crate::curves::training::{Query, TrainingSet};
+use crate::curves::training::{RunQuery, TrainingSet};
 use crate::features::paper::{FeatureSet, design_matrix, feature_row};
 use crate::linalg::matrix::Matrix;
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
-use crate::predict::row_order::{put_back, sorted};
+use crate::predict::row_order::{put_back, sort_by_content};
 use crate::predict::svr::draw_folds;
-use columns::Columns;
+use columns::RankedColumns;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 pub use search::{ForestChoice, ForestParameters, draw_forests, search_forests};
-use tree::{Recipe, RegressionTrees, ThresholdRule, TreeGrower};
+use tree::{RegressionTrees, ThresholdRule, TreeGrower, TreeRecipe};
 
 /// Trees that are grown together: a job of a thread.
 const TREES_PER_JOB: usize = 16;
@@ -61,7 +61,7 @@ impl Predictor for RandomForest {
 
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
         check_training(self.name(), 6, training)?;
-        let (x, targets, order) = sorted(&design_matrix(training, self.features), training);
+        let (x, targets, order) = sort_by_content(&design_matrix(training, self.features), training);
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         random.set_stream(training.steps.len() as u64);
         let draws = draw_forests(self.draws.max(1), &mut random);
@@ -86,7 +86,7 @@ struct ForestModel {
 }
 
 impl Model for ForestModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         let mut row = Vec::new();
         feature_row(query, &self.groups, self.features, &mut row);
         Forecast::gaussian(self.forest.predict(&row), self.sigma)
@@ -128,9 +128,9 @@ impl MixedTrees {
     /// Fits the trees on `x`, shape (n, d), and `y`, length n. Its result does not depend on the number of threads, but it
     /// does depend on the order of the rows: sort them where that matters.
     pub(crate) fn fit(&self, x: &Matrix, y: &[f64]) -> FittedForest {
-        let columns = Columns::new(x);
+        let columns = RankedColumns::new(x);
         let rows: Vec<usize> = (0..y.len()).collect();
-        let recipe = Recipe {
+        let recipe = TreeRecipe {
             columns: &columns,
             targets: y,
             rows: &rows,
@@ -158,9 +158,9 @@ pub(crate) struct FittedForest {
 impl FittedForest {
     /// The random forest with `parameters` on `x`, shape (n, d), and `y`, length n.
     fn random(parameters: ForestParameters, seed: u64, x: &Matrix, y: &[f64]) -> Self {
-        let columns = Columns::new(x);
+        let columns = RankedColumns::new(x);
         let rows: Vec<usize> = (0..y.len()).collect();
-        let recipe = Recipe {
+        let recipe = TreeRecipe {
             columns: &columns,
             targets: y,
             rows: &rows,
@@ -173,7 +173,7 @@ impl FittedForest {
     }
 
     /// Grows `count` trees on all rows of `x`, which are those of the recipe.
-    fn grow(recipe: &Recipe<'_>, count: usize, x: &Matrix) -> Self {
+    fn grow(recipe: &TreeRecipe<'_>, count: usize, x: &Matrix) -> Self {
         let batches: Vec<TreeBatch> = (0..count.div_ceil(TREES_PER_JOB))
             .into_par_iter()
             .map(|batch| {
@@ -213,7 +213,7 @@ struct TreeBatch {
 }
 
 impl TreeBatch {
-    fn grow(recipe: &Recipe<'_>, numbers: std::ops::Range<usize>, x: &Matrix) -> Self {
+    fn grow(recipe: &TreeRecipe<'_>, numbers: std::ops::Range<usize>, x: &Matrix) -> Self {
         let mut grower = TreeGrower::new(recipe.columns);
         let mut batch =
             Self { trees: RegressionTrees::default(), out_of_bag: vec![(0.0, 0); recipe.targets.len()] };

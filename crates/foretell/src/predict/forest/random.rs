@@ -5,9 +5,9 @@
 /// Source: Steele, Lea & Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014. A tree draws thousands of
 /// feature numbers; ChaCha would take a tenth of its time.
 #[derive(Clone, Debug)]
-pub(super) struct Stream(u64);
+pub(super) struct SplitMix64(u64);
 
-impl Stream {
+impl SplitMix64 {
     /// The stream of tree number `tree` of a forest with seed `seed`.
     pub(super) fn new(seed: u64, tree: usize) -> Self {
         let mut outer = Self(seed);
@@ -40,14 +40,14 @@ mod tests {
     #[test]
     fn agrees_with_the_published_sequence() {
         // the first outputs of the reference implementation for seed 1234567
-        let mut stream = Stream(1_234_567);
+        let mut stream = SplitMix64(1_234_567);
         let first = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         assert_eq!(first.map(|_| stream.next()), first);
     }
 
     #[test]
     fn numbers_stay_in_range_and_spread() {
-        let mut stream = Stream::new(7, 3);
+        let mut stream = SplitMix64::new(7, 3);
         let draws: Vec<usize> = (0..6000).map(|_| stream.below(6)).collect();
         for face in 0..6 {
             let count = draws.iter().filter(|&&draw| draw == face).count();

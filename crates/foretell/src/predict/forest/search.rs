@@ -4,11 +4,11 @@
 //! trees. So a forest of 800 trees holds those of fewer, and all draws that round to the same number of features are
 //! scored while one forest grows: the scores are those of fitting every draw on its own.
 
-use super::columns::Columns;
+use super::columns::RankedColumns;
 use super::count_features;
-use super::tree::{Recipe, RegressionTrees, ThresholdRule, TreeGrower};
+use super::tree::{RegressionTrees, ThresholdRule, TreeGrower, TreeRecipe};
 use crate::linalg::matrix::Matrix;
-use crate::predict::svr::Folds;
+use crate::predict::svr::FoldAssignment;
 use crate::statistics::{mean, r_squared};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
@@ -53,7 +53,7 @@ pub fn search_forests(
     x: &Matrix,
     y: &[f64],
     draws: &[ForestParameters],
-    folds: &Folds,
+    folds: &FoldAssignment,
     seed: u64,
 ) -> Option<ForestChoice> {
     let scores = score_forests(x, y, draws, folds, seed);
@@ -65,8 +65,14 @@ pub fn search_forests(
 }
 
 /// The mean R² over the folds of each draw.
-fn score_forests(x: &Matrix, y: &[f64], draws: &[ForestParameters], folds: &Folds, seed: u64) -> Vec<f64> {
-    let columns = Columns::new(x);
+fn score_forests(
+    x: &Matrix,
+    y: &[f64],
+    draws: &[ForestParameters],
+    folds: &FoldAssignment,
+    seed: u64,
+) -> Vec<f64> {
+    let columns = RankedColumns::new(x);
     let mut sizes: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for draw in draws {
         sizes.entry(count_features(draw.share, columns.width())).or_default().push(draw.trees.max(1));
@@ -82,7 +88,7 @@ fn score_forests(x: &Matrix, y: &[f64], draws: &[ForestParameters], folds: &Fold
     let scored: Vec<(usize, Vec<f64>)> = jobs
         .par_iter()
         .map(|&(features, split)| {
-            let recipe = Recipe {
+            let recipe = TreeRecipe {
                 columns: &columns,
                 targets: y,
                 rows: &split.inside,
@@ -111,13 +117,13 @@ struct FoldSplit {
 }
 
 impl FoldSplit {
-    fn new(y: &[f64], folds: &Folds, fold: usize) -> Self {
+    fn new(y: &[f64], folds: &FoldAssignment, fold: usize) -> Self {
         let (inside, outside): (Vec<usize>, Vec<usize>) = (0..y.len()).partition(|&i| folds[i] != fold);
         Self { targets: outside.iter().map(|&i| y[i]).collect(), inside, outside }
     }
 
     /// R² on the held-out rows of the forests of the first `sizes` trees; `sizes` increase.
-    fn scores(&self, recipe: &Recipe<'_>, x: &Matrix, sizes: &[usize]) -> Vec<f64> {
+    fn scores(&self, recipe: &TreeRecipe<'_>, x: &Matrix, sizes: &[usize]) -> Vec<f64> {
         let mut grower = TreeGrower::new(recipe.columns);
         let mut tree = RegressionTrees::default();
         let mut sums = vec![0.0; self.outside.len()];
@@ -163,11 +169,11 @@ mod tests {
             .collect();
         let folds = draw_folds(40, 3, &mut random);
         let scores = score_forests(&x, &y, &draws, &folds, 9);
-        let columns = Columns::new(&x);
+        let columns = RankedColumns::new(&x);
         for (draw, score) in draws.iter().zip(scores) {
             let alone = (0..3).map(|fold| {
                 let split = FoldSplit::new(&y, &folds, fold);
-                let recipe = Recipe {
+                let recipe = TreeRecipe {
                     columns: &columns,
                     targets: &y,
                     rows: &split.inside,

@@ -1,9 +1,9 @@
 //! One regression tree: grown node by node, each split the one that leaves the least squared error.
 
-use super::columns::Columns;
-use super::random::Stream;
-use crate::linalg::simd::{LANES, dispatched};
-use crate::statistics::range;
+use super::columns::RankedColumns;
+use super::random::SplitMix64;
+use crate::linalg::simd::{VECTOR_LANES, dispatched};
+use crate::statistics::min_and_max;
 use std::ops::Range;
 
 /// The choice of a feature's threshold in a node.
@@ -17,8 +17,8 @@ pub(super) enum ThresholdRule {
 
 /// The data that trees are grown from, and the method: shared by all trees of a forest.
 #[derive(Clone, Copy)]
-pub(super) struct Recipe<'a> {
-    pub(super) columns: &'a Columns,
+pub(super) struct TreeRecipe<'a> {
+    pub(super) columns: &'a RankedColumns,
     /// Targets, one per row of the columns.
     pub(super) targets: &'a [f64],
     /// The rows that are learned from.
@@ -34,7 +34,7 @@ pub(super) struct Recipe<'a> {
 
 /// A node: go to `left` where the feature is at most `threshold`, else to `left + 1`. A leaf leads to itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Node {
+struct TreeNode {
     threshold: f64,
     feature: u32,
     left: u32,
@@ -43,7 +43,7 @@ struct Node {
 /// Trees, one after the other, in flat arrays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RegressionTrees {
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
     /// The mean target of the rows in each node.
     means: Vec<f64>,
     /// The root of each tree.
@@ -66,7 +66,7 @@ impl RegressionTrees {
     /// Appends the trees of `other`.
     pub(super) fn append(&mut self, other: &Self) {
         let offset = self.nodes.len() as u32;
-        self.nodes.extend(other.nodes.iter().map(|node| Node { left: node.left + offset, ..*node }));
+        self.nodes.extend(other.nodes.iter().map(|node| TreeNode { left: node.left + offset, ..*node }));
         self.means.extend_from_slice(&other.means);
         self.roots.extend(other.roots.iter().map(|root| root + offset));
     }
@@ -119,7 +119,7 @@ impl RegressionTrees {
 
     fn push_leaf(&mut self, mean: f64) -> u32 {
         let at = self.nodes.len() as u32;
-        self.nodes.push(Node { threshold: f64::INFINITY, feature: 0, left: at });
+        self.nodes.push(TreeNode { threshold: f64::INFINITY, feature: 0, left: at });
         self.means.push(mean);
         at
     }
@@ -170,7 +170,7 @@ const MAX_SCREENED_FEATURES: usize = 16;
 
 /// The samples of a small node, laid out for vectors.
 #[derive(Debug)]
-pub(crate) struct Lanes {
+pub(crate) struct NodeLanes {
     /// The number of samples the node has.
     count: usize,
     rows: [u32; MAX_SCREENED_SAMPLES],
@@ -182,7 +182,7 @@ pub(crate) struct Lanes {
 
 /// Room to grow trees in, kept between trees.
 pub(super) struct TreeGrower {
-    lanes: Lanes,
+    lanes: NodeLanes,
     /// The features just drawn that may beat the best so far.
     promising: [bool; MAX_SCREENED_FEATURES],
     samples: Vec<DrawnRow>,
@@ -208,10 +208,10 @@ struct PendingNode {
 
 impl TreeGrower {
     /// Room for trees on `columns`.
-    pub(super) fn new(columns: &Columns) -> Self {
+    pub(super) fn new(columns: &RankedColumns) -> Self {
         let n = columns.rows();
         Self {
-            lanes: Lanes {
+            lanes: NodeLanes {
                 count: 0,
                 rows: [0; MAX_SCREENED_SAMPLES],
                 sums: [0.0; MAX_SCREENED_SAMPLES],
@@ -233,14 +233,14 @@ impl TreeGrower {
     /// only, never on the trees before it. Leaves (see [`TreeGrower::drawn`]) which rows it was grown from.
     ///
     /// O(√n…n levels · features · n); n·log n levels-and-rows in balanced trees.
-    pub(super) fn grow(&mut self, recipe: &Recipe<'_>, number: usize, trees: &mut RegressionTrees) {
-        let mut random = Stream::new(recipe.seed, number);
+    pub(super) fn grow(&mut self, recipe: &TreeRecipe<'_>, number: usize, trees: &mut RegressionTrees) {
+        let mut random = SplitMix64::new(recipe.seed, number);
         self.draw_rows(recipe, &mut random);
         for (feature, place) in self.order.iter_mut().enumerate() {
             *place = feature as u32;
         }
         let targets = self.samples.iter().map(|sample| sample.target);
-        let (low, high) = range(targets);
+        let (low, high) = min_and_max(targets);
         // targets that differ by rounding only must not be split: in another unit of the metric the tree would be another
         let flat = 1e-12 * (high - low);
         let thresholds = recipe.thresholds[number % 2];
@@ -255,7 +255,7 @@ impl TreeGrower {
             let left = trees.push_leaf(mean);
             trees.push_leaf(mean);
             trees.nodes[node as usize] =
-                Node { threshold: split.threshold, feature: split.feature as u32, left };
+                TreeNode { threshold: split.threshold, feature: split.feature as u32, left };
             self.pending.push(PendingNode { node: left + 1, start: middle, end });
             self.pending.push(PendingNode { node: left, start, end: middle });
         }
@@ -267,7 +267,7 @@ impl TreeGrower {
         &self.draws
     }
 
-    fn draw_rows(&mut self, recipe: &Recipe<'_>, random: &mut Stream) {
+    fn draw_rows(&mut self, recipe: &TreeRecipe<'_>, random: &mut SplitMix64) {
         let n = recipe.rows.len();
         self.draws.clear();
         self.draws.resize(n, u32::from(!recipe.bootstrap));
@@ -305,14 +305,14 @@ impl TreeGrower {
     /// The split of the node start..end; `None` where it is a leaf.
     fn split(
         &mut self,
-        recipe: &Recipe<'_>,
+        recipe: &TreeRecipe<'_>,
         thresholds: ThresholdRule,
         Range { start, end }: Range<usize>,
         flat: f64,
-        random: &mut Stream,
+        random: &mut SplitMix64,
     ) -> Option<NodeSplit> {
         let targets = self.samples[start..end].iter().map(|sample| sample.target);
-        let (low, high) = range(targets);
+        let (low, high) = min_and_max(targets);
         if end - start < 2 || high - low <= flat {
             return None;
         }
@@ -358,7 +358,7 @@ impl TreeGrower {
     }
 
     /// Draws the features at position.. of `order`, `count` of them.
-    fn draw_features(&mut self, position: usize, count: usize, random: &mut Stream) {
+    fn draw_features(&mut self, position: usize, count: usize, random: &mut SplitMix64) {
         for at in position..position + count {
             let other = at + random.below(self.order.len() - at);
             self.order.swap(at, other);
@@ -378,7 +378,14 @@ impl TreeGrower {
     }
 
     /// Marks those of the features at position.. that may beat `best`.
-    fn screen(&mut self, columns: &Columns, position: usize, count: usize, weight: f64, best: SplitGain) {
+    fn screen(
+        &mut self,
+        columns: &RankedColumns,
+        position: usize,
+        count: usize,
+        weight: f64,
+        best: SplitGain,
+    ) {
         let features = &self.order[position..position + count];
         // half of the margin by which `SplitGain::beats` decides: the lanes sum in another order, and must not lose a winner by rounding
         let node = [weight, best.numerator * (1.0 + 5e-10), best.denominator];
@@ -388,7 +395,7 @@ impl TreeGrower {
     /// The threshold of `feature` that beats `best`, which is then improved.
     fn best_threshold(
         &mut self,
-        columns: &Columns,
+        columns: &RankedColumns,
         feature: usize,
         node: Range<usize>,
         weight: f64,
@@ -421,16 +428,16 @@ impl TreeGrower {
                 before = rank;
             }
         }
-        found.map(|(below, above)| columns.threshold(feature, below, above))
+        found.map(|(below, above)| columns.split_threshold(feature, below, above))
     }
 
     /// A random threshold of `feature`, if it beats `best`, which is then improved.
     fn random_threshold(
         &mut self,
-        columns: &Columns,
+        columns: &RankedColumns,
         feature: usize,
         (node, weight): (Range<usize>, f64),
-        random: &mut Stream,
+        random: &mut SplitMix64,
         best: &mut SplitGain,
     ) -> Option<f64> {
         let column = columns.values(feature);
@@ -489,7 +496,7 @@ dispatched! {
         ranks: &[u16],
         n: usize,
         features: &[u32],
-        lanes: &Lanes,
+        lanes: &NodeLanes,
         node: [f64; 3],
         promising: &mut [bool; MAX_SCREENED_FEATURES],
     ) {
@@ -505,17 +512,17 @@ dispatched! {
         }
         for ((own, promising), _) in gathered.iter().zip(promising).zip(features) {
             let mut beaten = false;
-            for block in own.as_chunks::<LANES>().0.iter().take(m.div_ceil(LANES)) {
-                let (mut left, mut left_weight) = ([0.0; LANES], [0.0; LANES]);
+            for block in own.as_chunks::<VECTOR_LANES>().0.iter().take(m.div_ceil(VECTOR_LANES)) {
+                let (mut left, mut left_weight) = ([0.0; VECTOR_LANES], [0.0; VECTOR_LANES]);
                 for ((rank, sum), weight) in own.iter().zip(sums).zip(weights) {
-                    for l in 0..LANES {
+                    for l in 0..VECTOR_LANES {
                         // as a number: as a condition the compiler makes branches of it
                         let inside = if *rank <= block[l] { 1.0 } else { 0.0 };
                         left[l] += inside * sum;
                         left_weight[l] += inside * weight;
                     }
                 }
-                for l in 0..LANES {
+                for l in 0..VECTOR_LANES {
                     let denominator = left_weight[l] * (weight - left_weight[l]);
                     let wins = left[l] * left[l] * least > numerator * denominator;
                     beaten |= wins & (denominator > 0.0);
@@ -541,12 +548,12 @@ mod tests {
     }
 
     fn recipe<'a>(
-        columns: &'a Columns,
+        columns: &'a RankedColumns,
         targets: &'a [f64],
         rows: &'a [usize],
         thresholds: ThresholdRule,
-    ) -> Recipe<'a> {
-        Recipe {
+    ) -> TreeRecipe<'a> {
+        TreeRecipe {
             columns,
             targets,
             rows,
@@ -563,8 +570,9 @@ mod tests {
             let mean = rows.iter().map(|&i| y[i]).sum::<f64>() / rows.len().max(1) as f64;
             rows.iter().map(|&i| (y[i] - mean).powi(2)).sum::<f64>()
         };
-        let splits = (0..x.columns()).flat_map(|j| {
-            (0..x.rows()).map(move |k| (0..x.rows()).partition::<Vec<_>, _>(|&i| x.row(i)[j] <= x.row(k)[j]))
+        let splits = (0..x.column_count()).flat_map(|j| {
+            (0..x.row_count())
+                .map(move |k| (0..x.row_count()).partition::<Vec<_>, _>(|&i| x.row(i)[j] <= x.row(k)[j]))
         });
         splits.map(|(left, right)| error(&left) + error(&right)).fold(f64::INFINITY, f64::min)
     }
@@ -574,7 +582,7 @@ mod tests {
         // 5 and 16 rows are screened, 17 and 70 are not
         for n in [3, 5, 16, 17, 70] {
             let (x, y) = sample(n, 6);
-            let (columns, rows) = (Columns::new(&x), (0..n).collect::<Vec<_>>());
+            let (columns, rows) = (RankedColumns::new(&x), (0..n).collect::<Vec<_>>());
             let mut trees = RegressionTrees::default();
             TreeGrower::new(&columns).grow(&recipe(&columns, &y, &rows, ThresholdRule::Best), 0, &mut trees);
             let root = trees.nodes[0];
@@ -588,7 +596,7 @@ mod tests {
     #[test]
     fn a_tree_on_distinct_rows_remembers_them() {
         let (x, y) = sample(50, 4);
-        let (columns, rows) = (Columns::new(&x), (0..50).collect::<Vec<_>>());
+        let (columns, rows) = (RankedColumns::new(&x), (0..50).collect::<Vec<_>>());
         for thresholds in [ThresholdRule::Best, ThresholdRule::Random] {
             let mut trees = RegressionTrees::default();
             TreeGrower::new(&columns).grow(&recipe(&columns, &y, &rows, thresholds), 3, &mut trees);
@@ -601,9 +609,10 @@ mod tests {
     #[test]
     fn a_tree_does_not_depend_on_the_trees_before_it_nor_on_the_instruction_set() {
         let (x, y) = sample(60, 9);
-        let (columns, rows) = (Columns::new(&x), (0..60).collect::<Vec<_>>());
+        let (columns, rows) = (RankedColumns::new(&x), (0..60).collect::<Vec<_>>());
         for thresholds in [ThresholdRule::Best, ThresholdRule::Random] {
-            let recipe = Recipe { features: 3, bootstrap: true, ..recipe(&columns, &y, &rows, thresholds) };
+            let recipe =
+                TreeRecipe { features: 3, bootstrap: true, ..recipe(&columns, &y, &rows, thresholds) };
             let grown = with_each_instruction_set(|| {
                 let mut used = TreeGrower::new(&columns);
                 let (mut last, mut alone) = (RegressionTrees::default(), RegressionTrees::default());
@@ -622,7 +631,7 @@ mod tests {
     #[test]
     fn no_feature_or_constant_features_make_one_leaf() {
         for x in [Matrix::zeros(6, 0), Matrix::zeros(6, 3)] {
-            let (columns, rows) = (Columns::new(&x), (0..6).collect::<Vec<_>>());
+            let (columns, rows) = (RankedColumns::new(&x), (0..6).collect::<Vec<_>>());
             let y = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
             let mut trees = RegressionTrees::default();
             TreeGrower::new(&columns).grow(&recipe(&columns, &y, &rows, ThresholdRule::Best), 0, &mut trees);

@@ -1,9 +1,9 @@
 //! Features of runs in groups, and the quantities that kernels need for every pair of runs.
 
 use crate::linalg::matrix::Matrix;
-use crate::linalg::simd::{LANES, dot, inner_products, squared_distances};
-use crate::predict::gp::pairs::{GROUPS, Pairs};
-use crate::predict::points::Points;
+use crate::linalg::simd::{VECTOR_LANES, dot, inner_products, squared_distances};
+use crate::predict::gp::pairs::{GROUP_COUNT, KernelPairs};
+use crate::predict::points::BlockedPoints;
 use std::ops::Range;
 
 /// The place of the configuration among them.
@@ -15,40 +15,40 @@ pub(crate) struct KernelDesign {
     pub(super) n: usize,
     pub(super) stride: usize,
     /// The columns of each group, shape (n, dimension).
-    pub(super) features: [Matrix; GROUPS],
+    pub(super) features: [Matrix; GROUP_COUNT],
     /// The columns as a new run is compared with them.
-    points: [Points; GROUPS],
-    pub(super) distances: [Vec<f64>; GROUPS],
-    pub(super) products: [Vec<f64>; GROUPS],
+    points: [BlockedPoints; GROUP_COUNT],
+    pub(super) distances: [Vec<f64>; GROUP_COUNT],
+    pub(super) products: [Vec<f64>; GROUP_COUNT],
 }
 
 impl KernelDesign {
     /// The design of standardized `rows`, shape (n, features), whose groups stand at `groups`.
-    pub(crate) fn new(rows: &Matrix, groups: &[Range<usize>; GROUPS]) -> Self {
-        let n = rows.rows();
-        let stride = n.next_multiple_of(LANES);
+    pub(crate) fn new(rows: &Matrix, groups: &[Range<usize>; GROUP_COUNT]) -> Self {
+        let n = rows.row_count();
+        let stride = n.next_multiple_of(VECTOR_LANES);
         let features =
             groups.clone().map(|group| Matrix::from_fn(n, group.len(), |i, j| rows.row(i)[group.start + j]));
         let mut distances =
             [vec![0.0; stride * stride], vec![0.0; stride * stride], vec![0.0; stride * stride]];
         let mut products = distances.clone();
-        for g in 0..GROUPS {
-            let d = features[g].columns();
+        for g in 0..GROUP_COUNT {
+            let d = features[g].column_count();
             let x = features[g].as_slice();
             squared_distances(x, x, d, stride, &mut distances[g]);
             inner_products(x, x, d, stride, &mut products[g]);
             scale_values(&mut distances[g], 1.0 / d.max(1) as f64);
             scale_values(&mut products[g], 1.0 / d.max(1) as f64);
         }
-        let points = features.each_ref().map(Points::of_rows);
+        let points = features.each_ref().map(BlockedPoints::of_rows);
         Self { n, stride, features, points, distances, products }
     }
 
     /// The quantities that kernels need for every pair.
-    pub(super) fn pairs(&self) -> Pairs<'_> {
+    pub(super) fn pairs(&self) -> KernelPairs<'_> {
         let [d0, d1, d2] = &self.distances;
         let [l0, l1, l2] = &self.products;
-        Pairs { distances: [d0, d1, d2], products: [l0, l1, l2], stride: self.stride }
+        KernelPairs { distances: [d0, d1, d2], products: [l0, l1, l2], stride: self.stride }
     }
 
     /// The number of runs.
@@ -63,30 +63,30 @@ impl KernelDesign {
 
     /// The dimension of group `g`.
     pub(crate) fn dimension(&self, g: usize) -> usize {
-        self.features[g].columns()
+        self.features[g].column_count()
     }
 
     /// D_g and L_g between a new `row` and every run, and L_g of the row with itself.
-    pub(crate) fn relate(&self, row: &[f64]) -> Relation {
-        let mut numbers = vec![0.0; 2 * GROUPS * self.stride];
-        let (distances, products) = numbers.split_at_mut(GROUPS * self.stride);
-        let mut own = [0.0; GROUPS];
+    pub(crate) fn relate(&self, row: &[f64]) -> RunRelation {
+        let mut numbers = vec![0.0; 2 * GROUP_COUNT * self.stride];
+        let (distances, products) = numbers.split_at_mut(GROUP_COUNT * self.stride);
+        let mut own = [0.0; GROUP_COUNT];
         let mut rest = row;
         for (g, own) in own.iter_mut().enumerate() {
-            let (group, after) = rest.split_at(self.features[g].columns());
+            let (group, after) = rest.split_at(self.features[g].column_count());
             rest = after;
             let share = 1.0 / group.len().max(1) as f64;
             let part = g * self.stride..(g + 1) * self.stride;
             self.points[g].relate(group, share, &mut distances[part.clone()], &mut products[part]);
             *own = share * dot(group, group);
         }
-        Relation { n: self.n, stride: self.stride, numbers, own }
+        RunRelation { n: self.n, stride: self.stride, numbers, own }
     }
 
     /// The design of the runs `indices`.
     pub(super) fn select(&self, indices: &[usize]) -> Self {
         let n = indices.len();
-        let stride = n.next_multiple_of(LANES);
+        let stride = n.next_multiple_of(VECTOR_LANES);
         let pick = |from: &Vec<f64>| {
             let mut to = vec![0.0; stride * stride];
             for (a, &i) in indices.iter().enumerate() {
@@ -96,11 +96,11 @@ impl KernelDesign {
             }
             to
         };
-        let features = [0, 1, 2].map(|g| self.features[g].select(indices));
+        let features = [0, 1, 2].map(|g| self.features[g].select_rows(indices));
         Self {
             n,
             stride,
-            points: features.each_ref().map(Points::of_rows),
+            points: features.each_ref().map(BlockedPoints::of_rows),
             features,
             distances: self.distances.each_ref().map(pick),
             products: self.products.each_ref().map(pick),
@@ -113,29 +113,29 @@ fn scale_values(values: &mut [f64], factor: f64) {
 }
 
 /// The quantities that kernels need for a new run and the runs of a [`KernelDesign`].
-pub(crate) struct Relation {
+pub(crate) struct RunRelation {
     /// The number of runs, and that rounded up to whole lanes.
     n: usize,
     pub(super) stride: usize,
     /// D_g of each group, then L_g of each, `stride` numbers a group.
     numbers: Vec<f64>,
     /// L_g of the new run with itself.
-    pub(super) own: [f64; GROUPS],
+    pub(super) own: [f64; GROUP_COUNT],
 }
 
-impl Relation {
+impl RunRelation {
     /// D_g to each run, for every group g.
-    pub(crate) fn distances(&self) -> [&[f64]; GROUPS] {
+    pub(crate) fn distances(&self) -> [&[f64]; GROUP_COUNT] {
         [0, 1, 2].map(|g| self.part(g))
     }
 
     /// The quantities that kernels need for the new run and every run.
-    pub(super) fn pairs(&self) -> Pairs<'_> {
-        Pairs { distances: self.distances(), products: self.products(), stride: self.stride }
+    pub(super) fn pairs(&self) -> KernelPairs<'_> {
+        KernelPairs { distances: self.distances(), products: self.products(), stride: self.stride }
     }
 
     /// L_g with each run, for every group g.
-    fn products(&self) -> [&[f64]; GROUPS] {
+    fn products(&self) -> [&[f64]; GROUP_COUNT] {
         [3, 4, 5].map(|part| self.part(part))
     }
 

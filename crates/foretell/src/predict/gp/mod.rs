@@ -10,11 +10,11 @@ mod process;
 pub(crate) mod reach;
 pub(crate) mod warp;
 
-use crate::curves::training::{Query, TrainingSet};
-use crate::features::compact::Compact;
+use crate::curves::training::{RunQuery, TrainingSet};
+use crate::features::compact::CompactFeatures;
 use crate::predict::forecast::Forecast;
 use crate::predict::gp::design::KernelDesign;
-use crate::predict::gp::pair::{Pair, PairFit};
+use crate::predict::gp::pair::{PairFit, ProcessPair};
 use crate::predict::predictor::{FitError, Model, Predictor, check_training};
 
 /// Two Gaussian processes with grouped kernels on compact curve features: the mean of one on y_T and of one on y_T − y_τ.
@@ -39,9 +39,9 @@ use crate::predict::predictor::{FitError, Model, Predictor, check_training};
 pub struct GaussianProcess;
 
 struct GaussianProcessModel {
-    compact: Compact,
+    compact: CompactFeatures,
     design: KernelDesign,
-    pair: Pair,
+    pair: ProcessPair,
     held_out: Vec<Forecast>,
 }
 
@@ -61,7 +61,7 @@ impl Predictor for GaussianProcess {
 }
 
 impl Model for GaussianProcessModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         let mut row = Vec::new();
         self.compact.row(query, &mut row);
         let (mean, sd) = self.pair.forecast(&self.design.relate(&row), query.last_score());
@@ -91,7 +91,7 @@ mod tests {
         let model = GaussianProcess.fit(&training).unwrap();
         let forecast = |level: f64| {
             let prefix: Vec<f64> = (1..=6).map(|t| level - 0.1 / f64::from(t)).collect();
-            model.forecast(&Query { prefix: &prefix, configuration: &[] })
+            model.forecast(&RunQuery { prefix: &prefix, configuration: &[] })
         };
         let (edge, far) = (forecast(0.47), forecast(0.1));
         assert!((far.mean - edge.mean + 0.37).abs() < 0.02, "{edge:?} {far:?}");

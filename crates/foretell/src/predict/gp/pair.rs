@@ -1,14 +1,14 @@
 //! The pair of Gaussian processes: one on final scores, one on gains.
 
 use crate::curves::training::TrainingSet;
-use crate::features::compact::{Compact, MARGIN};
+use crate::features::compact::{CompactFeatures, RANGE_MARGIN};
 use crate::linalg::matrix::Matrix;
-use crate::predict::gp::design::{CONFIGURATION_GROUP, KernelDesign, Relation};
+use crate::predict::gp::design::{CONFIGURATION_GROUP, KernelDesign, RunRelation};
 use crate::predict::gp::posterior::prior_means;
-use crate::predict::gp::process::{Process, TunedProcess};
-use crate::predict::gp::reach::Reach;
+use crate::predict::gp::process::{FittedProcess, TunedProcess};
+use crate::predict::gp::reach::ForecastRange;
 use crate::predict::gp::warp::{TargetWarp, WarpPrior};
-use crate::statistics::{range, widened};
+use crate::statistics::{min_and_max, widen_range};
 
 /// The prior variance of the log of a configuration column's squared weight.
 const RELEVANCE_VARIANCE: f64 = 0.3;
@@ -19,17 +19,17 @@ const BEYOND_SLOPE_SD: f64 = 0.3;
 ///
 /// Features stay near those of the training runs, so that a process on y_T says the same of every run below them; y_T of
 /// such a run is taken to be lower by as much as its y_τ is, as the process on y_T − y_τ takes it anyway.
-pub(crate) struct Pair {
-    direct: Process,
-    gain: Process,
-    reach: Reach,
+pub(crate) struct ProcessPair {
+    direct: FittedProcess,
+    gain: FittedProcess,
+    reach: ForecastRange,
     /// The least and the largest y_τ that features tell from others.
     lasts: (f64, f64),
     /// For each run: (its forecast without it, its spread).
     pub(crate) left_out: Vec<(f64, f64)>,
 }
 
-impl Pair {
+impl ProcessPair {
     /// Both processes on `design`; `last` holds y_τ of each run, `gains` y_T − y_τ.
     fn new(
         design: &KernelDesign,
@@ -39,20 +39,25 @@ impl Pair {
         last: &[f64],
     ) -> Self {
         let (direct, gain) = rayon::join(|| tuned.0.process(design), || tuned.1.process(design));
-        let reach = Reach::new(training, gains);
-        let lasts = widened(range(last.iter().copied()), MARGIN);
+        let reach = ForecastRange::new(training, gains);
+        let lasts = widen_range(min_and_max(last.iter().copied()), RANGE_MARGIN);
         let left_out = direct.left_out.iter().zip(&gain.left_out).zip(last);
         let left_out =
             left_out.map(|((&a, &b), &last)| Self::combine_forecasts(a, b, last, &reach)).collect();
         Self { direct, gain, reach, lasts, left_out }
     }
 
-    fn combine_forecasts(direct: (f64, f64), gain: (f64, f64), last: f64, reach: &Reach) -> (f64, f64) {
+    fn combine_forecasts(
+        direct: (f64, f64),
+        gain: (f64, f64),
+        last: f64,
+        reach: &ForecastRange,
+    ) -> (f64, f64) {
         (reach.clip((direct.0 + last + gain.0) / 2.0, last), (direct.1 + gain.1) / 2.0)
     }
 
     /// The mean and spread of the final score of a new run with last score `last`.
-    pub(crate) fn forecast(&self, relation: &Relation, last: f64) -> (f64, f64) {
+    pub(crate) fn forecast(&self, relation: &RunRelation, last: f64) -> (f64, f64) {
         let beyond = self.beyond(last);
         let (direct, sd) = self.direct.forecast(relation);
         let gain = self.gain.forecast(relation);
@@ -66,18 +71,18 @@ impl Pair {
     }
 
     /// The range that completed runs covered from here.
-    pub(crate) fn reach(&self) -> Reach {
+    pub(crate) fn reach(&self) -> ForecastRange {
         self.reach
     }
 }
 
 /// A [`Pair`] with the features it was fitted on.
 pub(crate) struct PairFit {
-    pub(crate) compact: Compact,
+    pub(crate) compact: CompactFeatures,
     /// The features of the training runs, shape (n, features).
     pub(crate) rows: Matrix,
     pub(crate) design: KernelDesign,
-    pub(crate) pair: Pair,
+    pub(crate) pair: ProcessPair,
 }
 
 impl PairFit {
@@ -88,7 +93,7 @@ impl PairFit {
     /// likelihoods (there a straight line of that slope and a prior N(0, 0.3) are largest together), by 1 at most; each process
     /// takes the warp that is likeliest with its kernel as it is; and both are tuned again.
     pub(crate) fn new(training: &TrainingSet, last: &[f64]) -> Option<Self> {
-        let (mut compact, mut rows) = Compact::fit(training);
+        let (mut compact, mut rows) = CompactFeatures::fit(training);
         let mut design = KernelDesign::new(&rows, compact.groups());
         let targets = &training.targets;
         let gains: Vec<f64> = targets.iter().zip(last).map(|(y, last)| y - last).collect();
@@ -101,13 +106,13 @@ impl PairFit {
         let configuration = compact.groups()[CONFIGURATION_GROUP].clone();
         if configuration.len() > 1 {
             let slopes = [&direct, &gain].map(|tuned| tuned.column_slopes(&design, CONFIGURATION_GROUP));
-            let mut factors = vec![1.0; rows.columns()];
+            let mut factors = vec![1.0; rows.column_count()];
             for (k, j) in configuration.enumerate() {
                 let step = RELEVANCE_VARIANCE * (slopes[0][k] + slopes[1][k]);
                 factors[j] = (step.clamp(-1.0, 1.0) / 2.0).exp();
             }
             compact.multiply_weights(&factors);
-            rows = Matrix::from_fn(rows.rows(), rows.columns(), |i, j| rows.row(i)[j] * factors[j]);
+            rows = Matrix::from_fn(rows.row_count(), rows.column_count(), |i, j| rows.row(i)[j] * factors[j]);
             design = KernelDesign::new(&rows, compact.groups());
         }
         let again = |tuned: &TunedProcess, prior, targets: &[f64]| {
@@ -118,7 +123,7 @@ impl PairFit {
             || again(&gain, WarpPrior::GAINS, &gains),
         );
         let tuned = direct.zip(gain)?;
-        let pair = Pair::new(&design, tuned, training, &gains, last);
+        let pair = ProcessPair::new(&design, tuned, training, &gains, last);
         Some(Self { compact, rows, design, pair })
     }
 }

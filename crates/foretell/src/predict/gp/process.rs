@@ -2,10 +2,10 @@
 
 use crate::features::paper::TargetScaler;
 use crate::linalg::simd::dot;
-use crate::predict::gp::design::{KernelDesign, Relation};
+use crate::predict::gp::design::{KernelDesign, RunRelation};
 use crate::predict::gp::factor::TriangularFactor;
-use crate::predict::gp::kernel::{Parameters, cross_kernel};
-use crate::predict::gp::posterior::{Work, tune};
+use crate::predict::gp::kernel::{KernelParameters, cross_kernel};
+use crate::predict::gp::posterior::{PosteriorBuffers, tune};
 use crate::predict::gp::warp::{TargetWarp, WarpPrior};
 
 /// A Gaussian process fitted on a [`KernelDesign`] and targets.
@@ -14,8 +14,8 @@ use crate::predict::gp::warp::{TargetWarp, WarpPrior};
 /// maximum a posteriori. O(n³) for each of at most 40 iterations; O(n²) to forecast.
 ///
 /// Source: Rasmussen & Williams, *Gaussian Processes for Machine Learning*, chapters 2 and 5 (leave-one-out: 5.4.2).
-pub(crate) struct Process {
-    parameters: Parameters,
+pub(crate) struct FittedProcess {
+    parameters: KernelParameters,
     /// `None`: targets as they are.
     warp: Option<TargetWarp>,
     target: TargetScaler,
@@ -36,7 +36,7 @@ pub(super) struct TunedProcess {
     /// Warped and standardized targets.
     y: Vec<f64>,
     /// K⁻¹, and α = K⁻¹·y.
-    work: Work,
+    work: PosteriorBuffers,
 }
 
 impl TunedProcess {
@@ -53,9 +53,9 @@ impl TunedProcess {
         }
         let target = TargetScaler::fit(y.iter().copied());
         y.iter_mut().for_each(|y| *y = target.apply(*y));
-        let mut work = Work::new(design);
+        let mut work = PosteriorBuffers::new(design);
         let theta = work.invert_with_noise(design, &tune(design, &y, start))?;
-        work.kernel.multiply(&y, &mut work.alpha);
+        work.kernel.multiply_vector(&y, &mut work.alpha);
         Some(Self { theta, warp, target, y, work })
     }
 
@@ -63,7 +63,7 @@ impl TunedProcess {
     pub(super) fn likeliest_warp(&self, prior: WarpPrior, targets: &[f64]) -> Option<TargetWarp> {
         let mut product = vec![0.0; targets.len()];
         TargetWarp::likeliest(prior, targets, |z| {
-            self.work.kernel.multiply(z, &mut product);
+            self.work.kernel.multiply_vector(z, &mut product);
             dot(z, &product)
         })
     }
@@ -72,10 +72,10 @@ impl TunedProcess {
     /// Σ_{i ≥ k} m_ik·(v_g x_ij x_kj − w_g R_ik (x_ij − x_kj)²)/d, R the nonlinear part of K, M = ααᵀ − K⁻¹, m_ik = M_ik but half
     /// of it for i = k. O(n²·d).
     pub(super) fn column_slopes(&self, design: &KernelDesign, g: usize) -> Vec<f64> {
-        let Parameters { w, v, .. } = Parameters::from_logs(&self.theta);
+        let KernelParameters { w, v, .. } = KernelParameters::from_logs(&self.theta);
         let (x, alpha) = (&design.features[g], &self.work.alpha);
-        let share = 1.0 / x.columns().max(1) as f64;
-        let mut slopes = vec![0.0; x.columns()];
+        let share = 1.0 / x.column_count().max(1) as f64;
+        let mut slopes = vec![0.0; x.column_count()];
         for i in 0..design.n {
             let row = i * design.stride;
             for k in 0..=i {
@@ -90,24 +90,24 @@ impl TunedProcess {
         slopes
     }
 
-    pub(super) fn process(self, design: &KernelDesign) -> Process {
+    pub(super) fn process(self, design: &KernelDesign) -> FittedProcess {
         let Self { theta, warp, target, y, work } = self;
-        let parameters = Parameters::from_logs(&theta);
+        let parameters = KernelParameters::from_logs(&theta);
         let left_out = (0..design.n)
             .map(|i| {
-                let precision = work.kernel.diagonal(i);
+                let precision = work.kernel.diagonal_entry(i);
                 let mean = target.invert(y[i] - work.alpha[i] / precision);
                 unwarp_moments(warp, (mean, target.scale / precision.sqrt()))
             })
             .collect();
         let factor = TriangularFactor::new(work.kernel, 1.0 / parameters.trace(design));
-        Process { parameters, warp, target, factor, alpha: work.alpha, left_out }
+        FittedProcess { parameters, warp, target, factor, alpha: work.alpha, left_out }
     }
 }
 
-impl Process {
+impl FittedProcess {
     /// The mean and standard deviation (noise included) of the target of a new run.
-    pub(crate) fn forecast(&self, relation: &Relation) -> (f64, f64) {
+    pub(crate) fn forecast(&self, relation: &RunRelation) -> (f64, f64) {
         let n = self.alpha.len();
         let mut buffers = vec![0.0; 2 * relation.stride];
         let (k, sums) = buffers.split_at_mut(relation.stride);
@@ -130,13 +130,13 @@ mod tests {
     use crate::linalg::matrix::Matrix;
     use crate::predict::gp::design::CONFIGURATION_GROUP;
     use crate::predict::gp::posterior::tests::wave;
-    use crate::predict::gp::posterior::{PARAMETERS, prior_means, priors};
+    use crate::predict::gp::posterior::{PARAMETER_COUNT, prior_means, priors};
 
     fn tuned(design: &KernelDesign, y: &[f64]) -> TunedProcess {
         TunedProcess::new(design, y, None, &prior_means()).unwrap()
     }
 
-    fn process(design: &KernelDesign, y: &[f64]) -> Process {
+    fn process(design: &KernelDesign, y: &[f64]) -> FittedProcess {
         tuned(design, y).process(design)
     }
 
@@ -154,8 +154,11 @@ mod tests {
                     column(c) * design.features.iter().flat_map(|x| x.row(i)).nth(c).unwrap()
                 };
                 let moved = KernelDesign::new(&Matrix::from_fn(n, 5, all), &groups);
-                let mut unused = [0.0; PARAMETERS];
-                prior - Work::new(&moved).evaluate(&moved, &found.y, &found.theta, &mut unused).unwrap()
+                let mut unused = [0.0; PARAMETER_COUNT];
+                prior
+                    - PosteriorBuffers::new(&moved)
+                        .evaluate(&moved, &found.y, &found.theta, &mut unused)
+                        .unwrap()
             };
             let difference = (likelihood(1e-5) - likelihood(-1e-5)) / 2e-5;
             let slope = found.column_slopes(&design, CONFIGURATION_GROUP)[j];
@@ -174,12 +177,12 @@ mod tests {
         for left in [0, 7, 23] {
             let keep: Vec<usize> = (0..24).filter(|&i| i != left).collect();
             let part = design.select(&keep);
-            let mut work = Work::new(&part);
+            let mut work = PosteriorBuffers::new(&part);
             work.invert_kernel(&part, &parameters).unwrap();
             let z: Vec<f64> = keep.iter().map(|&i| whole.target.apply(y[i])).collect();
             let mut alpha = vec![0.0; 23];
-            work.kernel.multiply(&z, &mut alpha);
-            let model = Process {
+            work.kernel.multiply_vector(&z, &mut alpha);
+            let model = FittedProcess {
                 parameters,
                 warp: whole.warp,
                 target: whole.target,

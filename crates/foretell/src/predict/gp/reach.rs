@@ -6,7 +6,7 @@ use crate::statistics::quantile_of_sorted;
 
 /// The range that completed runs covered from here: a forecast outside of it is moved to its edge.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reach {
+pub(crate) struct ForecastRange {
     /// Least and largest final score.
     finals: (f64, f64),
     /// The 10 % and 90 % quantiles of y_T − y_τ.
@@ -16,7 +16,7 @@ pub(crate) struct Reach {
     run_score: RunScore,
 }
 
-impl Reach {
+impl ForecastRange {
     /// The reach of the final scores of `training` and its gains y_T − y_τ, of at least one run.
     pub(crate) fn new(training: &TrainingSet, gains: &[f64]) -> Self {
         let sorted = |values: &[f64]| {
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn clipping_keeps_a_forecast_where_finished_runs_have_been() {
         let runs = TrainingSet { targets: vec![0.2, 0.9, 0.6], ..TrainingSet::default() };
-        let reach_of = |runs: &TrainingSet| Reach::new(runs, &[0.1, 0.1, 0.1]);
+        let reach_of = |runs: &TrainingSet| ForecastRange::new(runs, &[0.1, 0.1, 0.1]);
         let reach = reach_of(&runs);
         let cases = [(0.5, 0.4, 0.5), (5.0, 0.4, 0.935), (-5.0, 0.4, 0.165), (5.0, 0.95, 1.085)];
         for (forecast, last, expected) in cases {

@@ -1,6 +1,6 @@
 //! Warps: increasing transforms of targets, so that the residuals of a process are nearer to normal.
 
-use crate::statistics::{mean, range, widened};
+use crate::statistics::{mean, min_and_max, widen_range};
 
 /// Where the bound of a [`TargetWarp`] stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl TargetWarp {
 
     /// The warp whose bound is `room` ranges of the targets beyond them; `None` as [`TargetWarp::first`].
     fn new(side: BoundSide, room: f64, targets: &[f64]) -> Option<Self> {
-        let (low, high) = range(targets.iter().copied());
+        let (low, high) = min_and_max(targets.iter().copied());
         let length = high - low;
         if !length.is_finite() || length <= MIN_RANGE_FRACTION * low.abs().max(high.abs()) {
             return None;
@@ -98,7 +98,7 @@ impl TargetWarp {
             BoundSide::Lower => low - room * length,
         };
         let mut warp = Self { side, bound, middle: mean(targets), reach: (0.0, 0.0) };
-        warp.reach = widened((warp.apply(low), warp.apply(high)), 1.0);
+        warp.reach = widen_range((warp.apply(low), warp.apply(high)), 1.0);
         Some(warp)
     }
 

@@ -1,15 +1,15 @@
 //! One fold of the search: its R² for a draw, and the bounds on it.
 
 use super::geometry::PairwiseSums;
-use super::parameters::{Folds, Kernel, SvrParameters};
-use super::program::{KernelMatrix, Penalty, Problem};
+use super::parameters::{FoldAssignment, Kernel, SvrParameters};
+use super::program::{KernelMatrix, NuPenalty, QuadraticProgram};
 use super::solver::{DualSolver, SolveEffort, add_scaled};
 use crate::features::paper::TargetScaler;
-use crate::linalg::simd::{LANES, dot, exp_body, exp_scaled};
-use crate::statistics::range;
+use crate::linalg::simd::{VECTOR_LANES, dot, exp_body, exp_scaled};
+use crate::statistics::min_and_max;
 
 /// One fold of the search: pairwise sums, targets, and room to work in.
-pub(super) struct Fold {
+pub(super) struct SearchFold {
     kind: Kernel,
     targets: Vec<f64>,
     /// Training points against training points, a packed triangle.
@@ -32,19 +32,19 @@ pub(super) struct Fold {
     dual: DualSolver,
 }
 
-impl Fold {
+impl SearchFold {
     pub(super) fn prepare(
         geometry: &PairwiseSums,
         y: &[f64],
         kind: Kernel,
-        folds: &Folds,
+        folds: &FoldAssignment,
         fold: usize,
         scale: bool,
     ) -> Self {
         let (inside, outside): (Vec<usize>, Vec<usize>) = (0..y.len()).partition(|&i| folds[i] != fold);
         let unit = TargetScaler { mean: 0.0, scale: 1.0 };
         let target = if scale { TargetScaler::fit(inside.iter().map(|&i| y[i])) } else { unit };
-        let stride = inside.len().next_multiple_of(LANES);
+        let stride = inside.len().next_multiple_of(VECTOR_LANES);
         let train = geometry.gather_triangle(fold, &inside);
         let held = geometry.gather(fold, &outside, &inside, stride);
         let held_targets: Vec<f64> = outside.iter().map(|&i| target.apply(y[i])).collect();
@@ -55,7 +55,7 @@ impl Fold {
             kernel.fill_from(kind, &train, inside.len(), 0.0);
         }
         let range: Vec<(f64, f64)> =
-            held.chunks(stride.max(1)).map(|row| range(row[..inside.len()].iter().copied())).collect();
+            held.chunks(stride.max(1)).map(|row| min_and_max(row[..inside.len()].iter().copied())).collect();
         let mut fold = Self {
             kind,
             widest: range.iter().fold((f64::INFINITY, 0.0), |(l, h), &(low, high)| (low.min(l), high.max(h))),
@@ -178,9 +178,9 @@ impl Fold {
     }
 
     /// The quadratic program of `draw` on the training rows.
-    pub(super) fn problem(&self, draw: &SvrParameters) -> Problem<'_> {
-        let penalty = Penalty { c: draw.c, nu: draw.nu };
-        Problem { kernel: &self.kernel, targets: &self.targets, penalty, left_out: None }
+    pub(super) fn problem(&self, draw: &SvrParameters) -> QuadraticProgram<'_> {
+        let penalty = NuPenalty { c: draw.c, nu: draw.nu };
+        QuadraticProgram { kernel: &self.kernel, targets: &self.targets, penalty, left_out: None }
     }
 
     /// R² on the held-out rows of the model with the coefficients `beta`, one per training row and perhaps padding.

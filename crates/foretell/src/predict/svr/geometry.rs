@@ -7,8 +7,8 @@
 
 use super::parameters::Kernel;
 use super::program::KernelMatrix;
-use crate::linalg::simd::{LANES, dispatched, exp_scaled, exp2_body};
-use crate::predict::points::Points;
+use crate::linalg::simd::{VECTOR_LANES, dispatched, exp_scaled, exp2_body};
+use crate::predict::points::BlockedPoints;
 use std::ops::Range;
 
 /// Pairwise sums of n points for several weightings of their features; `f32` where the sums are small changes to others.
@@ -27,8 +27,8 @@ pub(crate) struct PairwiseSums<T = f64> {
 /// Where row `i` of a packed triangle begins: rows are padded to the end of the diagonal's block of eight columns and
 /// follow one another, so that one loop without remainders goes over all of them.
 fn row_start(i: usize) -> usize {
-    let block = i / LANES;
-    (LANES * block / 2 * LANES + i % LANES * LANES) * (block + 1)
+    let block = i / VECTOR_LANES;
+    (VECTOR_LANES * block / 2 * VECTOR_LANES + i % VECTOR_LANES * VECTOR_LANES) * (block + 1)
 }
 
 /// The number type in which sums are kept.
@@ -67,14 +67,14 @@ impl<T: Term> PairwiseSums<T> {
 
     /// Adds the features `which` of `points`; `weights`, feature after feature, has one number a weighting.
     /// O(features · weightings · n²/2).
-    pub(crate) fn add(&mut self, points: &Points<T>, which: Range<usize>, weights: &[f64]) {
+    pub(crate) fn add(&mut self, points: &BlockedPoints<T>, which: Range<usize>, weights: &[f64]) {
         self.add_features_from(points, which, weights, 0);
     }
 
     /// [`PairwiseSums::add`] where `weights` has more numbers per feature than there are weightings, those from `first` on being meant.
     pub(crate) fn add_features_from(
         &mut self,
-        points: &Points<T>,
+        points: &BlockedPoints<T>,
         which: Range<usize>,
         weights: &[f64],
         first: usize,
@@ -102,7 +102,7 @@ impl<T: Term> PairwiseSums<T> {
         self.sums.fill(T::default());
     }
 
-    fn weighted(&self, weighting: usize) -> &[T] {
+    fn weighting_sums(&self, weighting: usize) -> &[T] {
         let size = row_start(self.n);
         &self.sums[weighting * size..(weighting + 1) * size]
     }
@@ -111,12 +111,12 @@ impl<T: Term> PairwiseSums<T> {
 impl PairwiseSums {
     /// The sum for points `i` and `j` under a weighting.
     pub(crate) fn entry(&self, weighting: usize, i: usize, j: usize) -> f64 {
-        self.weighted(weighting)[row_start(i.max(j)) + i.min(j)]
+        self.weighting_sums(weighting)[row_start(i.max(j)) + i.min(j)]
     }
 
     /// The kernel matrix of all points under a weighting; γ is unused by the linear kernel.
     pub(crate) fn kernel_matrix(&self, weighting: usize, gamma: f64, out: &mut KernelMatrix) {
-        out.fill_from(self.kernel, self.weighted(weighting), self.n, gamma);
+        out.fill_from(self.kernel, self.weighting_sums(weighting), self.n, gamma);
     }
 
     /// The kernel matrix of the sums under weighting `from` with the sums of `changes` under weighting `to` added.
@@ -131,10 +131,12 @@ impl PairwiseSums {
         out.shape(self.n);
         out.packed.resize(row_start(self.n), 0.0);
         match self.kernel {
-            Kernel::Rbf => exp_changed(self.weighted(from), changes.weighted(to), gamma, &mut out.packed),
+            Kernel::Rbf => {
+                exp_changed(self.weighting_sums(from), changes.weighting_sums(to), gamma, &mut out.packed)
+            }
             Kernel::Linear => {
                 for ((cell, sum), change) in
-                    out.packed.iter_mut().zip(self.weighted(from)).zip(changes.weighted(to))
+                    out.packed.iter_mut().zip(self.weighting_sums(from)).zip(changes.weighting_sums(to))
                 {
                     *cell = sum + f64::from(*change);
                 }
@@ -190,28 +192,28 @@ impl KernelMatrix {
 fn accumulate_block<T: Term, const G: usize, const PRODUCT: bool>(
     sums: &mut [T],
     size: usize,
-    columns: &[[T; LANES]],
-    (row, lane_of_row): (&[[T; LANES]], usize),
+    columns: &[[T; VECTOR_LANES]],
+    (row, lane_of_row): (&[[T; VECTOR_LANES]], usize),
     weights: &[[T; G]],
 ) {
-    let mut lanes = [[T::default(); LANES]; G];
+    let mut lanes = [[T::default(); VECTOR_LANES]; G];
     for (u, lane) in lanes.iter_mut().enumerate() {
-        lane.copy_from_slice(&sums[u * size..u * size + LANES]);
+        lane.copy_from_slice(&sums[u * size..u * size + VECTOR_LANES]);
     }
     for ((block, others), weight) in columns.iter().zip(row).zip(weights) {
         let zj = others[lane_of_row];
-        let mut term = [T::default(); LANES];
-        for l in 0..LANES {
+        let mut term = [T::default(); VECTOR_LANES];
+        for l in 0..VECTOR_LANES {
             term[l] = if PRODUCT { block[l] * zj } else { (block[l] - zj) * (block[l] - zj) };
         }
         for (lane, w) in lanes.iter_mut().zip(weight) {
-            for l in 0..LANES {
+            for l in 0..VECTOR_LANES {
                 lane[l] = w.times_plus(term[l], lane[l]);
             }
         }
     }
     for (u, lane) in lanes.iter().enumerate() {
-        sums[u * size..u * size + LANES].copy_from_slice(lane);
+        sums[u * size..u * size + VECTOR_LANES].copy_from_slice(lane);
     }
 }
 
@@ -224,13 +226,13 @@ fn accumulate_body<T: Term, const G: usize, const PRODUCT: bool>(
     weights: &[T],
 ) {
     let (size, weights) = (row_start(n), weights.as_chunks::<G>().0);
-    let points = points.as_chunks::<LANES>().0;
+    let points = points.as_chunks::<VECTOR_LANES>().0;
     let block = |b: usize| &points[b * features + first..][..weights.len()];
-    for top in (0..n).step_by(LANES) {
-        let row = block(top / LANES);
-        for left in (0..=top).step_by(LANES) {
-            let columns = block(left / LANES);
-            for j in top..n.min(top + LANES) {
+    for top in (0..n).step_by(VECTOR_LANES) {
+        let row = block(top / VECTOR_LANES);
+        for left in (0..=top).step_by(VECTOR_LANES) {
+            let columns = block(left / VECTOR_LANES);
+            for j in top..n.min(top + VECTOR_LANES) {
                 let sums = &mut sums[row_start(j) + left..];
                 accumulate_block::<T, G, PRODUCT>(sums, size, columns, (row, j - top), weights);
             }
@@ -295,32 +297,32 @@ dispatched! {
 dispatched! {
     /// The symmetric matrix of a packed triangle, rows padded to `stride` with zeros.
     pub(crate) fn unpack(packed: &[f64], n: usize, stride: usize, out: &mut [f64]) {
-        for top in (0..n).step_by(LANES) {
-            let rows = LANES.min(n - top);
-            for left in (0..=top).step_by(LANES) {
-                let mut block = [[0.0; LANES]; LANES];
+        for top in (0..n).step_by(VECTOR_LANES) {
+            let rows = VECTOR_LANES.min(n - top);
+            for left in (0..=top).step_by(VECTOR_LANES) {
+                let mut block = [[0.0; VECTOR_LANES]; VECTOR_LANES];
                 for (a, row) in block.iter_mut().take(rows).enumerate() {
-                    row.copy_from_slice(&packed[row_start(top + a) + left..][..LANES]);
+                    row.copy_from_slice(&packed[row_start(top + a) + left..][..VECTOR_LANES]);
                 }
-                let mut turned = [[0.0; LANES]; LANES];
-                for a in 0..LANES {
-                    for b in 0..LANES {
+                let mut turned = [[0.0; VECTOR_LANES]; VECTOR_LANES];
+                for a in 0..VECTOR_LANES {
+                    for b in 0..VECTOR_LANES {
                         turned[b][a] = block[a][b];
                     }
                 }
                 if left == top {
-                    for a in 0..LANES {
-                        for b in 0..LANES {
+                    for a in 0..VECTOR_LANES {
+                        for b in 0..VECTOR_LANES {
                             block[a][b] = if b <= a { block[a][b] } else { turned[a][b] };
                         }
                     }
                 } else {
                     for (b, row) in turned.iter().enumerate() {
-                        out[(left + b) * stride + top..][..LANES].copy_from_slice(row);
+                        out[(left + b) * stride + top..][..VECTOR_LANES].copy_from_slice(row);
                     }
                 }
                 for (a, row) in block.iter().take(rows).enumerate() {
-                    out[(top + a) * stride + left..][..LANES].copy_from_slice(row);
+                    out[(top + a) * stride + left..][..VECTOR_LANES].copy_from_slice(row);
                 }
             }
         }
@@ -341,7 +343,7 @@ mod tests {
     #[test]
     fn sums_are_those_of_the_plain_loop_however_the_features_arrive() {
         let (z, weights) = sample();
-        let points = Points::new(&z, 16, |z| z);
+        let points = BlockedPoints::new(&z, 16, |z| z);
         for kernel in [Kernel::Rbf, Kernel::Linear] {
             let all = with_each_instruction_set(|| {
                 let (mut at_once, mut split) =
@@ -369,7 +371,7 @@ mod tests {
     #[test]
     fn changed_kernels_are_those_of_the_changed_weights() {
         let (z, weights) = sample();
-        let points = Points::new(&z, 16, |z| z);
+        let points = BlockedPoints::new(&z, 16, |z| z);
         let changes: Vec<f64> = weights.iter().map(|w| 0.1 * w - 0.05).collect();
         let changed: Vec<f64> = weights.iter().zip(&changes).map(|(w, change)| w + change).collect();
         for kernel in [Kernel::Rbf, Kernel::Linear] {
@@ -379,7 +381,7 @@ mod tests {
                 before.add(&points, 0..7, &weights);
                 after.add(&points, 0..7, &changed);
                 let mut by = PairwiseSums::<f32>::new(11, kernel, 5);
-                by.add(&Points::new(&z, 16, |z| z as f32), 0..7, &changes);
+                by.add(&BlockedPoints::new(&z, 16, |z| z as f32), 0..7, &changes);
                 let (mut found, mut expected) = (KernelMatrix::default(), KernelMatrix::default());
                 before.changed_kernel_matrix(4, &by, 4, 0.4, &mut found);
                 after.kernel_matrix(4, 0.4, &mut expected);
@@ -397,7 +399,7 @@ mod tests {
     fn kernel_matrices_are_symmetric_with_empty_padding() {
         let (z, weights) = sample();
         let mut geometry = PairwiseSums::new(11, Kernel::Rbf, 5);
-        geometry.add(&Points::new(&z, 16, |z| z), 0..7, &weights);
+        geometry.add(&BlockedPoints::new(&z, 16, |z| z), 0..7, &weights);
         let mut matrix = KernelMatrix::default();
         geometry.kernel_matrix(3, 0.4, &mut matrix);
         for i in 0..11 {

@@ -4,9 +4,9 @@
 //! memory, and forecasts move by 1e-9.
 
 use super::geometry::PairwiseSums;
-use super::model::Solution;
+use super::model::DualSolution;
 use super::parameters::{Kernel, SvrParameters};
-use super::program::{KernelMatrix, Penalty, Problem};
+use super::program::{KernelMatrix, NuPenalty, QuadraticProgram};
 use super::scaling::ScaledDesign;
 use super::solver::{DualSolver, SolveEffort};
 use crate::features::paper::TargetScaler;
@@ -70,17 +70,18 @@ pub(super) fn leave_one_out(
     without: &mut impl LeaveOneOutChanges,
     targets: &[f64],
     parameters: SvrParameters,
-    full: &Solution,
+    full: &DualSolution,
 ) -> Vec<f64> {
     let (mut matrix, mut dual) = (KernelMatrix::default(), DualSolver::default());
-    let penalty = Penalty { c: parameters.c, nu: parameters.nu };
+    let penalty = NuPenalty { c: parameters.c, nu: parameters.nu };
     let forecast_without = |left_out: usize| {
         let (changes, which) = without.changes(left_out);
         all.changed_kernel_matrix(whole, changes, which, parameters.gamma, &mut matrix);
         let others = targets.iter().enumerate().filter(|&(i, _)| i != left_out).map(|(_, &y)| y);
         let target = TargetScaler::fit(others);
         let rescaled: Vec<f64> = targets.iter().map(|&y| target.apply(y)).collect();
-        let problem = Problem { kernel: &matrix, targets: &rescaled, penalty, left_out: Some(left_out) };
+        let problem =
+            QuadraticProgram { kernel: &matrix, targets: &rescaled, penalty, left_out: Some(left_out) };
         let solved = dual.solve_near(&problem, SolveEffort::FINAL, (&full.beta, full.closed));
         target.invert(rescaled[left_out] + dual.gradient[left_out] + solved.bias)
     };

@@ -21,13 +21,13 @@ use crate::predict::predictor::{FitError, Model, Predictor, check_training, leav
 use geometry::PairwiseSums;
 use held_out::{BatchedChanges, LeaveOneOutChanges, leave_one_out};
 pub use model::SvrModel;
-use model::{Fitted, KernelExpansion, Solution};
+use model::{DualSolution, FittedSvr, KernelExpansion};
 use parameters::count_folds;
-pub use parameters::{Choice, Folds, Kernel, SvrParameters, draw_folds, draw_parameters};
-pub use problem::{SvrError, SvrSolution, solve};
-use program::{KernelMatrix, Penalty, Problem};
+pub use parameters::{FoldAssignment, Kernel, SearchChoice, SvrParameters, draw_folds, draw_parameters};
+pub use problem::{SvrError, SvrSolution, solve_nu_svr};
+use program::{KernelMatrix, NuPenalty, QuadraticProgram};
 use scaling::ScaledDesign;
-pub use search::search;
+pub use search::search_parameters;
 use search::search_sums;
 use solver::{DualSolver, SolveEffort};
 
@@ -76,7 +76,7 @@ impl Predictor for NuSvr {
         check_training(self.name(), MIN_RUNS, training)?;
         let order = order_by_content(training);
         let (draws, folds) = self.draw(training.len(), training.steps.len());
-        let mut model = self.fit_drawn(&training.select(&order), &draws, &folds)?;
+        let mut model = self.fit_drawn(&training.select_runs(&order), &draws, &folds)?;
         // whoever reads held-out forecasts counts the runs as they were listed
         model.put_back(&order);
         Ok(Box::new(model))
@@ -85,7 +85,7 @@ impl Predictor for NuSvr {
 
 impl NuSvr {
     /// The draws and folds of a fit on `runs` runs seen for `tau` steps: the seed's, a stream for each τ.
-    fn draw(&self, runs: usize, tau: usize) -> (Vec<SvrParameters>, Folds) {
+    fn draw(&self, runs: usize, tau: usize) -> (Vec<SvrParameters>, FoldAssignment) {
         let mut random = parameters::stream(self.seed, tau);
         let draws = draw_parameters(self.draws.max(1), &mut random);
         (draws, draw_folds(runs, 3, &mut random))
@@ -102,15 +102,16 @@ impl NuSvr {
         &self,
         training: &TrainingSet,
         draws: &[SvrParameters],
-        folds: &Folds,
+        folds: &FoldAssignment,
     ) -> Result<SvrModel, FitError> {
         check_training(self.name(), MIN_RUNS, training)?;
         assert_eq!(folds.len(), training.len(), "one fold a run");
         let x = reorder_by_epoch(&design_matrix(training, self.features), self.epochs(training.steps.len()));
         let scaled = ScaledDesign::new(&x, true);
         let mut without = BatchedChanges::new(&scaled, self.kernel);
-        let candidates = Candidates { kernel: self.kernel, draws, folds };
-        let fitted = fit_leading_columns(&scaled, x.columns(), &mut without, &training.targets, candidates);
+        let candidates = SearchCandidates { kernel: self.kernel, draws, folds };
+        let fitted =
+            fit_leading_columns(&scaled, x.column_count(), &mut without, &training.targets, candidates);
         Ok(self.model(&scaled, fitted, training, training.steps.len()))
     }
 
@@ -120,7 +121,13 @@ impl NuSvr {
     }
 
     /// The model of a fit on the first columns of `scaled`: those of τ = `tau`.
-    fn model(&self, scaled: &ScaledDesign, fitted: Fitted, training: &TrainingSet, tau: usize) -> SvrModel {
+    fn model(
+        &self,
+        scaled: &ScaledDesign,
+        fitted: FittedSvr,
+        training: &TrainingSet,
+        tau: usize,
+    ) -> SvrModel {
         SvrModel {
             choice: fitted.choice,
             features: self.features,
@@ -156,8 +163,8 @@ fn order_by_content(training: &TrainingSet) -> Vec<usize> {
 /// Reorders the columns y_1..y_τ, first differences, second differences, configuration into configuration, then epoch
 /// after epoch its value and differences: the order in which a running trial brings them.
 fn reorder_by_epoch(x: &Matrix, tau: usize) -> Matrix {
-    let order = epoch_order(x.columns(), tau);
-    Matrix::from_fn(x.rows(), order.len(), |i, j| x.row(i)[order[j]])
+    let order = epoch_order(x.column_count(), tau);
+    Matrix::from_fn(x.row_count(), order.len(), |i, j| x.row(i)[order[j]])
 }
 
 /// The paper's columns in the order of [`reorder_by_epoch`].
@@ -178,10 +185,10 @@ fn epoch_order(columns: usize, tau: usize) -> Vec<usize> {
 
 /// The candidates that a search chooses from, and the folds that they are scored on.
 #[derive(Clone, Copy)]
-struct Candidates<'a> {
+struct SearchCandidates<'a> {
     kernel: Kernel,
     draws: &'a [SvrParameters],
-    folds: &'a Folds,
+    folds: &'a FoldAssignment,
 }
 
 /// Search, refit and leave-one-out on the first `d` columns of `scaled`; `without` gives the changes of their sums without each run.
@@ -190,8 +197,8 @@ fn fit_leading_columns(
     d: usize,
     without: &mut impl LeaveOneOutChanges,
     y: &[f64],
-    Candidates { kernel, draws, folds }: Candidates<'_>,
-) -> Fitted {
+    SearchCandidates { kernel, draws, folds }: SearchCandidates<'_>,
+) -> FittedSvr {
     let count = count_folds(folds);
     let mut geometry = PairwiseSums::new(scaled.n, kernel, count + 1);
     geometry.add(&scaled.points, 0..d, &scaled.fold_weights(d, folds, count));
@@ -204,26 +211,27 @@ fn fit_leading_columns(
     let standardized = leave_one_out((&geometry, count), without, &targets, choice.parameters, &solution);
     let held_out: Vec<f64> = standardized.into_iter().map(|value| target.invert(value)).collect();
     let sigma = leave_one_out_sigma(&held_out, y);
-    Fitted { choice, columns: d, solution, target, held_out, sigma }
+    FittedSvr { choice, columns: d, solution, target, held_out, sigma }
 }
 
-fn solve_all_runs(kernel: &KernelMatrix, targets: &[f64], parameters: SvrParameters) -> Solution {
-    let penalty = Penalty { c: parameters.c, nu: parameters.nu };
+fn solve_all_runs(kernel: &KernelMatrix, targets: &[f64], parameters: SvrParameters) -> DualSolution {
+    let penalty = NuPenalty { c: parameters.c, nu: parameters.nu };
     let mut dual = DualSolver::default();
-    let solved = dual.solve(&Problem { kernel, targets, penalty, left_out: None }, SolveEffort::FINAL);
+    let solved =
+        dual.solve(&QuadraticProgram { kernel, targets, penalty, left_out: None }, SolveEffort::FINAL);
     let (beta, closed) = dual.solution();
-    Solution { beta, closed, bias: solved.bias }
+    DualSolution { beta, closed, bias: solved.bias }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::paper::time_series_features;
+    use crate::features::paper::append_time_series_features;
 
     #[test]
     fn columns_arrive_epoch_after_epoch() {
         let mut row = Vec::new();
-        time_series_features(&[1.0, 3.0, 8.0, 9.0], &mut row);
+        append_time_series_features(&[1.0, 3.0, 8.0, 9.0], &mut row);
         row.extend([70.0, 71.0]);
         let ordered = reorder_by_epoch(&Matrix::from_rows(&[row]), 4);
         assert_eq!(ordered.row(0), [70.0, 71.0, 1.0, 3.0, 2.0, 8.0, 5.0, 3.0, 9.0, 1.0, -4.0]);

@@ -1,17 +1,17 @@
 //! A fitted ν-SVR: f(x) = Σ β_i k(x_i, x) + b on standardized features.
 
-use super::parameters::{Choice, Kernel, SvrParameters};
-use super::scaling::{Columns, ScaledDesign};
+use super::parameters::{Kernel, SearchChoice, SvrParameters};
+use super::scaling::{ColumnMoments, ScaledDesign};
 use crate::curves::configuration::FeatureGroup;
-use crate::curves::training::Query;
+use crate::curves::training::RunQuery;
 use crate::features::paper::{FeatureSet, TargetScaler};
-use crate::linalg::simd::{LANES, dispatched, dot, exp2_rough_body, sum_lanes};
+use crate::linalg::simd::{VECTOR_LANES, dispatched, dot, exp2_rough_body, sum_lanes};
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::Model;
 
 /// The solution of the solver on standardized targets.
 #[derive(Clone, Debug)]
-pub(super) struct Solution {
+pub(super) struct DualSolution {
     /// β = α − α*.
     pub(super) beta: Vec<f64>,
     /// Whether the tube is closed, ε = 0.
@@ -20,11 +20,11 @@ pub(super) struct Solution {
 }
 
 /// The result of a fit, before it becomes a model.
-pub(super) struct Fitted {
-    pub(super) choice: Choice,
+pub(super) struct FittedSvr {
+    pub(super) choice: SearchChoice,
     /// The number of columns it saw.
     pub(super) columns: usize,
-    pub(super) solution: Solution,
+    pub(super) solution: DualSolution,
     pub(super) target: TargetScaler,
     pub(super) held_out: Vec<f64>,
     pub(super) sigma: f64,
@@ -48,7 +48,7 @@ pub(super) enum KernelExpansion {
 
 impl KernelExpansion {
     /// The expansion of a fit on `scaled`.
-    pub(super) fn new(kernel: Kernel, scaled: &ScaledDesign, fitted: &Fitted) -> Self {
+    pub(super) fn new(kernel: Kernel, scaled: &ScaledDesign, fitted: &FittedSvr) -> Self {
         let columns = scaled.leading(fitted.columns).chunks(scaled.stride.max(1));
         let (beta, gamma) = (&fitted.solution.beta, fitted.choice.parameters.gamma);
         if kernel == Kernel::Linear {
@@ -56,7 +56,7 @@ impl KernelExpansion {
             return Self::Linear { weights: weights.collect() };
         }
         let support: Vec<usize> = (0..beta.len()).filter(|&i| beta[i].abs() > 0.0).collect();
-        let width = support.len().next_multiple_of(TILE * LANES);
+        let width = support.len().next_multiple_of(TILE_BLOCKS * VECTOR_LANES);
         let padded = |of: &dyn Fn(usize) -> f64| {
             let values = support.iter().map(|&i| of(i));
             values.chain(std::iter::repeat_n(0.0, width - support.len())).collect::<Vec<f64>>()
@@ -77,31 +77,31 @@ impl KernelExpansion {
 }
 
 /// Blocks of eight points whose distances stay in registers together.
-const TILE: usize = 4;
+const TILE_BLOCKS: usize = 4;
 
 dispatched! {
     /// Σ_i β_i·2^(−rate·‖x_i − row‖²), `columns` holding the x_i column after column, as long as `beta` each: whole tiles.
     pub(crate) fn expand(columns: &[f64], beta: &[f64], row: &[f64], rate: f64) -> f64 {
-        let tiles = beta.as_chunks::<LANES>().0.as_chunks::<TILE>().0;
-        let mut sum = [0.0; LANES];
+        let tiles = beta.as_chunks::<VECTOR_LANES>().0.as_chunks::<TILE_BLOCKS>().0;
+        let mut sum = [0.0; VECTOR_LANES];
         for (tile, betas) in tiles.iter().enumerate() {
-            let mut distance = [[0.0; LANES]; TILE];
+            let mut distance = [[0.0; VECTOR_LANES]; TILE_BLOCKS];
             for (column, value) in columns.chunks_exact(beta.len()).zip(row) {
-                let points = &column.as_chunks::<LANES>().0.as_chunks::<TILE>().0[tile];
-                for u in 0..TILE {
-                    for l in 0..LANES {
+                let points = &column.as_chunks::<VECTOR_LANES>().0.as_chunks::<TILE_BLOCKS>().0[tile];
+                for u in 0..TILE_BLOCKS {
+                    for l in 0..VECTOR_LANES {
                         let difference = points[u][l] - value;
                         distance[u][l] = difference.mul_add(difference, distance[u][l]);
                     }
                 }
             }
             // over slices, not lanes: what the compiler vectorizes 2^x in
-            let mut kernel = [0.0; TILE * LANES];
+            let mut kernel = [0.0; TILE_BLOCKS * VECTOR_LANES];
             for (k, d) in kernel.iter_mut().zip(distance.as_flattened()) {
                 *k = exp2_rough_body(-rate * d);
             }
-            for (k, b) in kernel.as_chunks::<LANES>().0.iter().zip(betas) {
-                for l in 0..LANES {
+            for (k, b) in kernel.as_chunks::<VECTOR_LANES>().0.iter().zip(betas) {
+                for l in 0..VECTOR_LANES {
                     sum[l] = b[l].mul_add(k[l], sum[l]);
                 }
             }
@@ -113,12 +113,12 @@ dispatched! {
 /// A fitted ν-SVR.
 #[derive(Clone, Debug)]
 pub struct SvrModel {
-    pub(super) choice: Choice,
+    pub(super) choice: SearchChoice,
     pub(super) features: FeatureSet,
     pub(super) groups: Vec<FeatureGroup>,
     /// The number of epochs of the curve that are features.
     pub(super) epochs: usize,
-    pub(super) columns: Columns,
+    pub(super) columns: ColumnMoments,
     pub(super) expansion: KernelExpansion,
     pub(super) target: TargetScaler,
     pub(super) sigma: f64,
@@ -134,7 +134,7 @@ impl SvrModel {
     }
 
     /// The choice of the search.
-    pub fn choice(&self) -> Choice {
+    pub fn choice(&self) -> SearchChoice {
         self.choice
     }
 
@@ -158,7 +158,7 @@ impl SvrModel {
     }
 
     /// Appends the standardized features of `query` to `row`: configuration, then epoch after epoch.
-    fn append_standardized(&self, query: &Query<'_>, row: &mut impl Extend<f64>) {
+    fn append_standardized(&self, query: &RunQuery<'_>, row: &mut impl Extend<f64>) {
         let used = query.configuration.iter().zip(&self.groups);
         let configuration =
             used.filter(|(_, group)| self.features.contains(**group)).map(|(&value, _)| value);
@@ -197,7 +197,7 @@ thread_local! {
 }
 
 impl Model for SvrModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    fn forecast(&self, query: &RunQuery<'_>) -> Forecast {
         let value = ROW_BUFFER.with_borrow_mut(|row| {
             row.clear();
             self.append_standardized(query, row);

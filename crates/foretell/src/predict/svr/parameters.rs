@@ -26,7 +26,7 @@ pub struct SvrParameters {
 }
 
 /// A split of n rows for cross-validation: fold f is held out when `fold[i] == f`.
-pub type Folds = Vec<usize>;
+pub type FoldAssignment = Vec<usize>;
 
 /// The draws of a random search: C and γ log-uniform in [1e-5, 10], ν uniform in (0, 1).
 ///
@@ -45,7 +45,7 @@ pub fn draw_parameters(count: usize, random: &mut impl Rng) -> Vec<SvrParameters
 }
 
 /// Shuffled folds of (almost) equal size for `n` rows.
-pub fn draw_folds(n: usize, folds: usize, random: &mut impl Rng) -> Folds {
+pub fn draw_folds(n: usize, folds: usize, random: &mut impl Rng) -> FoldAssignment {
     let mut order: Vec<usize> = (0..n).collect();
     for i in (1..n).rev() {
         order.swap(i, random.random_range(0..=i));
@@ -59,7 +59,7 @@ pub fn draw_folds(n: usize, folds: usize, random: &mut impl Rng) -> Folds {
 
 /// The winner of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Choice {
+pub struct SearchChoice {
     /// Index of the winning draw.
     pub index: usize,
     /// The hyperparameters of that draw.
@@ -70,7 +70,7 @@ pub struct Choice {
     pub solved: usize,
 }
 
-pub(super) fn count_folds(folds: &Folds) -> usize {
+pub(super) fn count_folds(folds: &FoldAssignment) -> usize {
     folds.iter().max().map_or(0, |last| last + 1)
 }
 

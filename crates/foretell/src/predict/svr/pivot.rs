@@ -20,9 +20,11 @@
 //!
 //! Source: Nocedal & Wright, *Numerical Optimization*, §16.5 (primal active sets for convex quadratic programs).
 
-use super::program::{KernelMatrix, Problem};
-use crate::linalg::inverse::Symmetric;
-use crate::linalg::simd::{LANES, add_four, dispatched, dot, dot_body, four_of, four_rows, sum_lanes};
+use super::program::{KernelMatrix, QuadraticProgram};
+use crate::linalg::inverse::SymmetricMatrix;
+use crate::linalg::simd::{
+    VECTOR_LANES, add_four_rows, dispatched, dot, dot_body, four_entries, four_rows, sum_lanes,
+};
 
 /// Where a point stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +46,7 @@ enum PointPlace {
 
 /// The state of the method; kept between solves to spare allocations.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pivot {
+pub(crate) struct ActiveSet {
     n: usize,
     stride: usize,
     c: f64,
@@ -69,14 +71,14 @@ pub(crate) struct Pivot {
     minus: Vec<f64>,
     compact: Vec<f64>,
     /// Room for K_FF + μI while it is inverted.
-    block: Symmetric,
+    block: SymmetricMatrix,
     solved: [Vec<f64>; 3],
     delta: Vec<f64>,
 }
 
 /// The outcome of a call of [`Pivot::finish`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum FinishOutcome {
     /// At the optimum, within the tolerance.
     Optimal,
     /// Out of rounds, or in a corner this method does not handle.
@@ -85,17 +87,17 @@ pub(crate) enum Ended {
 
 /// The levels ρ₊ = b + ε and ρ₋ = b − ε that the free points settle on.
 #[derive(Clone, Copy, Debug)]
-struct Levels {
+struct FreeLevels {
     plus: f64,
     minus: f64,
 }
 
-impl Pivot {
+impl ActiveSet {
     /// Starts from dual variables `alpha`, `alpha_star` and gradient g = Kβ − y of sequential minimal optimization; the tube
     /// is closed if `closed` says so or α and α* overlap.
     pub(crate) fn start(
         &mut self,
-        problem: &Problem<'_>,
+        problem: &QuadraticProgram<'_>,
         (alpha, alpha_star, gradient): (&[f64], &[f64], &[f64]),
         closed: bool,
     ) {
@@ -168,7 +170,7 @@ impl Pivot {
 
     /// Goes on to another penalty on the kernel of the last problem, from its solution: coefficients scale with C, the
     /// free points and their inverse stay. O(n²).
-    pub(crate) fn resume(&mut self, problem: &Problem<'_>) {
+    pub(crate) fn resume(&mut self, problem: &QuadraticProgram<'_>) {
         let (kernel, c) = (problem.kernel, problem.penalty.c);
         let factor = c / self.c;
         self.c = c;
@@ -202,11 +204,11 @@ impl Pivot {
     }
 
     /// Works until optimality is violated by less than `tolerance`, at most `rounds` rounds.
-    pub(crate) fn finish(&mut self, kernel: &KernelMatrix, tolerance: f64, rounds: usize) -> Ended {
+    pub(crate) fn finish(&mut self, kernel: &KernelMatrix, tolerance: f64, rounds: usize) -> FinishOutcome {
         self.reopened = false;
         for _ in 0..rounds {
             self.hold_sums(kernel);
-            let Some(levels) = self.compute_direction() else { return Ended::Unfinished };
+            let Some(levels) = self.compute_direction() else { return FinishOutcome::Unfinished };
             let (length, met) = self.room();
             self.take_step(kernel, length);
             if let Some(met) = met {
@@ -214,7 +216,7 @@ impl Pivot {
                 continue;
             }
             let moved = self.delta[..self.free.len()].iter().fold(0.0_f64, |most, d| most.max(d.abs()));
-            let (owed_plus, owed_minus) = self.owed();
+            let (owed_plus, owed_minus) = self.remaining_sums();
             let drift = owed_plus.abs() + owed_minus.abs();
             // a full step restores both sums; if it did not, updates have worn the inverse out
             if drift > 1e-9 * self.c * self.n as f64 {
@@ -235,15 +237,15 @@ impl Pivot {
                     self.place[i] = place;
                     self.admit_point(kernel, i);
                 }
-                None if settled => return Ended::Optimal,
+                None if settled => return FinishOutcome::Optimal,
                 None => {}
             }
         }
-        Ended::Unfinished
+        FinishOutcome::Unfinished
     }
 
     /// Whether an open tube whose free points settle on `levels` is to close.
-    fn should_close(&self, levels: Levels) -> bool {
+    fn should_close(&self, levels: FreeLevels) -> bool {
         !self.closed
             && levels.plus < levels.minus
             && !(self.reopened && self.place.contains(&PointPlace::Zero))
@@ -255,7 +257,7 @@ impl Pivot {
         if self.closed {
             return;
         }
-        let (owed_plus, owed_minus) = self.owed();
+        let (owed_plus, owed_minus) = self.remaining_sums();
         for (owed, side, bound, sign) in [
             (owed_plus, PointPlace::Plus, PointPlace::High, 1.0),
             (-owed_minus, PointPlace::Minus, PointPlace::Low, -1.0),
@@ -276,7 +278,7 @@ impl Pivot {
     }
 
     /// Computes δ and the levels; `None` if a sum has no free point to hold it.
-    fn compute_direction(&mut self) -> Option<Levels> {
+    fn compute_direction(&mut self) -> Option<FreeLevels> {
         let f = self.free.len();
         // residuals from about where the levels are: the inverse of a nearly singular kernel is large, and its products
         // with the levels themselves would cancel
@@ -287,7 +289,7 @@ impl Pivot {
             *cell = self.residual[i] - (plus * near.plus + minus * near.minus);
         }
         self.compact[f..].fill(0.0);
-        let (owed_plus, owed_minus) = self.owed();
+        let (owed_plus, owed_minus) = self.remaining_sums();
         let [p, q, t] = &mut self.solved;
         multiply_three(&self.inverse, self.stride, f, [&self.compact, &self.plus, &self.minus], [p, q, t]);
         let sum = |a: &[f64], b: &[f64]| dot(&a[..f], &b[..f]);
@@ -296,12 +298,12 @@ impl Pivot {
         let levels = match (a11 > 0.0, a22 > 0.0) {
             (true, true) => {
                 let determinant = a11 * a22 - a12 * a12;
-                Levels {
+                FreeLevels {
                     plus: (r1 * a22 - r2 * a12) / determinant,
                     minus: (r2 * a11 - r1 * a12) / determinant,
                 }
             }
-            (true, false) if self.closed => Levels { plus: r1 / a11, minus: r1 / a11 },
+            (true, false) if self.closed => FreeLevels { plus: r1 / a11, minus: r1 / a11 },
             _ => return None,
         };
         if !(levels.plus.is_finite() && levels.minus.is_finite()) {
@@ -311,14 +313,14 @@ impl Pivot {
             let level = levels.plus * q[a] + if self.closed { 0.0 } else { levels.minus * t[a] };
             *d = p[a] - level;
         }
-        Some(Levels {
+        Some(FreeLevels {
             plus: levels.plus + near.plus,
             minus: levels.minus + if self.closed { near.plus } else { near.minus },
         })
     }
 
     /// The mean residual of the free points of each side; 0 where there is none.
-    fn rough_levels(&self) -> Levels {
+    fn rough_levels(&self) -> FreeLevels {
         let mean = |side: &[f64]| {
             let (mut sum, mut count) = (0.0, 0.0);
             for (&i, s) in self.free.iter().zip(side) {
@@ -327,11 +329,11 @@ impl Pivot {
             }
             if count > 0.0 { sum / count } else { 0.0 }
         };
-        Levels { plus: mean(&self.plus), minus: mean(&self.minus) }
+        FreeLevels { plus: mean(&self.plus), minus: mean(&self.minus) }
     }
 
     /// The remainder of the sums: Σδ over the free points of each side must be this.
-    fn owed(&self) -> (f64, f64) {
+    fn remaining_sums(&self) -> (f64, f64) {
         let (above, below) = signed_sums(&self.beta);
         if self.closed { (-(above + below), 0.0) } else { (self.half - above, -self.half - below) }
     }
@@ -450,7 +452,7 @@ impl Pivot {
     }
 
     /// The bound point that violates optimality most, and where it should go.
-    fn worst_violator(&self, levels: Levels, tolerance: f64) -> Option<(usize, PointPlace)> {
+    fn worst_violator(&self, levels: FreeLevels, tolerance: f64) -> Option<(usize, PointPlace)> {
         // the residuals that leave a point where it is, by place: looked up, as branches on places are guessed badly
         let mut within = [(f64::NEG_INFINITY, f64::INFINITY); 6];
         within[PointPlace::Zero as usize] = (levels.minus, levels.plus);
@@ -536,9 +538,9 @@ fn place_of(beta: f64, c: f64, closed: bool) -> PointPlace {
 dispatched! {
     /// The sums of the positive and of the negative values.
     pub(crate) fn signed_sums(values: &[f64]) -> (f64, f64) {
-        let (mut above, mut below) = ([0.0; LANES], [0.0; LANES]);
-        for block in values.as_chunks::<LANES>().0 {
-            for l in 0..LANES {
+        let (mut above, mut below) = ([0.0; VECTOR_LANES], [0.0; VECTOR_LANES]);
+        for block in values.as_chunks::<VECTOR_LANES>().0 {
+            for l in 0..VECTOR_LANES {
                 above[l] += if block[l] > 0.0 { block[l] } else { 0.0 };
                 below[l] += if block[l] < 0.0 { block[l] } else { 0.0 };
             }
@@ -552,16 +554,16 @@ dispatched! {
     /// pad columns to whole blocks of eight, and rows and factors to whole blocks of four.
     pub(crate) fn multiply_three(a: &[f64], stride: usize, f: usize, factors: [&[f64]; 3], products: [&mut [f64]; 3]) {
         let ([u, v, w], [x, y, z]) = (factors, products);
-        let width = f.next_multiple_of(LANES);
+        let width = f.next_multiple_of(VECTOR_LANES);
         let (x, y, z) = (&mut x[..width], &mut y[..width], &mut z[..width]);
         x.fill(0.0);
         y.fill(0.0);
         z.fill(0.0);
         for i in (0..f).step_by(4) {
             let rows = four_rows(a, stride, [i, i + 1, i + 2, i + 3], width);
-            add_four(x, four_of(u, i), rows);
-            add_four(y, four_of(v, i), rows);
-            add_four(z, four_of(w, i), rows);
+            add_four_rows(x, four_entries(u, i), rows);
+            add_four_rows(y, four_entries(v, i), rows);
+            add_four_rows(z, four_entries(w, i), rows);
         }
     }
 }
@@ -572,8 +574,8 @@ dispatched! {
         let whole = rows.len() / 4 * 4;
         for a in (0..whole).step_by(4) {
             let four = four_rows(kernel, stride, [rows[a], rows[a + 1], rows[a + 2], rows[a + 3]], stride);
-            let [d0, d1, d2, d3] = four_of(delta, a);
-            add_four(residual, [-t * d0, -t * d1, -t * d2, -t * d3], four);
+            let [d0, d1, d2, d3] = four_entries(delta, a);
+            add_four_rows(residual, [-t * d0, -t * d1, -t * d2, -t * d3], four);
         }
         for (&i, delta) in rows[whole..].iter().zip(&delta[whole..]) {
             let factor = t * delta;
@@ -589,27 +591,27 @@ dispatched! {
     /// `ridge` but for rounding, and is held to that. `column` is room for f + 1 numbers.
     pub(crate) fn border_inverse(inverse: &mut [f64], stride: usize, f: usize, k: &[f64], pivot: [f64; 2], column: &mut [f64]) {
         let [diagonal, ridge] = pivot;
-        let width = f.next_multiple_of(LANES);
+        let width = f.next_multiple_of(VECTOR_LANES);
         if f == width {
             // a new block of columns begins
             for i in 0..f {
-                inverse[i * stride + f..i * stride + f + LANES].fill(0.0);
+                inverse[i * stride + f..i * stride + f + VECTOR_LANES].fill(0.0);
             }
         }
         if f.is_multiple_of(4) {
             for i in f..f + 4 {
-                inverse[i * stride..i * stride + (f + 1).next_multiple_of(LANES)].fill(0.0);
+                inverse[i * stride..i * stride + (f + 1).next_multiple_of(VECTOR_LANES)].fill(0.0);
             }
         }
         column.fill(0.0);
         for i in (0..f).step_by(4) {
             let rows = four_rows(inverse, stride, [i, i + 1, i + 2, i + 3], width);
-            add_four(&mut column[..width], four_of(k, i), rows);
+            add_four_rows(&mut column[..width], four_entries(k, i), rows);
         }
         let pivot = diagonal + ridge - dot_body(&column[..width], &k[..width]);
         let scale = 1.0 / if pivot > ridge { pivot } else { ridge };
         column[f] = -1.0;
-        let width = (f + 1).next_multiple_of(LANES);
+        let width = (f + 1).next_multiple_of(VECTOR_LANES);
         for i in 0..=f {
             let factor = column[i] * scale;
             for (cell, c) in inverse[i * stride..i * stride + width].iter_mut().zip(&column[..width]) {
@@ -623,7 +625,7 @@ dispatched! {
     /// Takes row and column `a` out of the inverse of a matrix of size `last` + 1: they trade places with the last, and
     /// the rest is deflated.
     pub(crate) fn deflate(inverse: &mut [f64], stride: usize, last: usize, a: usize, column: &mut [f64]) {
-        let width = (last + 1).next_multiple_of(LANES);
+        let width = (last + 1).next_multiple_of(VECTOR_LANES);
         if a != last {
             for l in 0..width {
                 inverse.swap(a * stride + l, last * stride + l);

@@ -2,10 +2,10 @@
 
 use super::geometry::PairwiseSums;
 use super::parameters::{Kernel, SvrParameters};
-use super::program::{KernelMatrix, Penalty, Problem};
+use super::program::{KernelMatrix, NuPenalty, QuadraticProgram};
 use super::solver::{DualSolver, SolveEffort};
 use crate::linalg::matrix::Matrix;
-use crate::predict::points::Points;
+use crate::predict::points::BlockedPoints;
 use thiserror::Error;
 
 /// Why a ν-SVR problem cannot be solved.
@@ -62,7 +62,7 @@ pub struct SvrSolution {
 
 impl SvrSolution {
     /// f(row). O(rows · columns).
-    pub fn value(&self, row: &[f64]) -> f64 {
+    pub fn value_at(&self, row: &[f64]) -> f64 {
         let kernel = |other: &[f64]| match self.kernel {
             Kernel::Linear => other.iter().zip(row).map(|(a, b)| a * b).sum::<f64>(),
             Kernel::Rbf => {
@@ -92,7 +92,7 @@ impl SvrSolution {
 /// assert!((line.value(&[10.0]) - 21.0).abs() < 1e-6); // y = 2x + 1
 /// # Ok::<(), foretell::svr::SvrError>(())
 /// ```
-pub fn solve(
+pub fn solve_nu_svr(
     x: &Matrix,
     y: &[f64],
     kernel: Kernel,
@@ -102,11 +102,11 @@ pub fn solve(
     check_problem(x, y, kernel, parameters)?;
     let n = y.len();
     let mut geometry = PairwiseSums::new(n, kernel, 1);
-    geometry.add(&Points::of_rows(x), 0..x.columns(), &vec![1.0; x.columns()]);
+    geometry.add(&BlockedPoints::of_rows(x), 0..x.column_count(), &vec![1.0; x.column_count()]);
     let mut matrix = KernelMatrix::default();
     geometry.kernel_matrix(0, parameters.gamma, &mut matrix);
-    let penalty = Penalty { c: parameters.c, nu: parameters.nu };
-    let problem = Problem { kernel: &matrix, targets: y, penalty, left_out: None };
+    let penalty = NuPenalty { c: parameters.c, nu: parameters.nu };
+    let problem = QuadraticProgram { kernel: &matrix, targets: y, penalty, left_out: None };
     let mut dual = DualSolver::default();
     let solved = dual.solve(&problem, SolveEffort { tolerance, ..SolveEffort::FINAL });
     Ok(SvrSolution {
@@ -123,8 +123,8 @@ pub fn solve(
 
 fn check_problem(x: &Matrix, y: &[f64], kernel: Kernel, parameters: SvrParameters) -> Result<(), SvrError> {
     let SvrParameters { c, nu, gamma } = parameters;
-    if x.rows() != y.len() || y.is_empty() {
-        return Err(SvrError::Shape { rows: x.rows(), targets: y.len() });
+    if x.row_count() != y.len() || y.is_empty() {
+        return Err(SvrError::Shape { rows: x.row_count(), targets: y.len() });
     }
     let finite = |values: &[f64]| values.iter().all(|v| v.is_finite());
     for (name, values) in [("rows", x.as_slice()), ("targets", y)] {

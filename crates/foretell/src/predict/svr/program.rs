@@ -1,6 +1,6 @@
 //! The ν-SVR quadratic program as data: kernel matrix, targets and penalty.
 
-use crate::linalg::simd::{LANES, dispatched, sum_lanes};
+use crate::linalg::simd::{VECTOR_LANES, dispatched, sum_lanes};
 
 /// A symmetric kernel matrix whose rows are padded to whole vectors; the padding is zero.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ impl KernelMatrix {
     #[cfg(test)]
     pub(crate) fn reset(&mut self, n: usize) {
         self.n = n;
-        self.stride = n.next_multiple_of(LANES);
+        self.stride = n.next_multiple_of(VECTOR_LANES);
         self.data.clear();
         self.data.resize(n * self.stride, 0.0);
     }
@@ -34,14 +34,14 @@ impl KernelMatrix {
     /// Makes room for size n × n; the numbers are whatever was there.
     pub(crate) fn shape(&mut self, n: usize) {
         self.n = n;
-        self.stride = n.next_multiple_of(LANES);
+        self.stride = n.next_multiple_of(VECTOR_LANES);
         self.data.resize(n * self.stride, 0.0);
     }
 }
 
 /// Box constraint and tube: what the solver needs besides kernel and targets.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Penalty {
+pub(crate) struct NuPenalty {
     /// C > 0, the bound of each dual coefficient.
     pub(crate) c: f64,
     /// ν in (0, 1]: at most this share of the points lies outside the tube, at least this share are support vectors.
@@ -50,18 +50,18 @@ pub(crate) struct Penalty {
 
 /// One quadratic program: kernel, targets and penalty, perhaps with one point left out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Problem<'a> {
+pub(crate) struct QuadraticProgram<'a> {
     /// K of all points.
     pub(crate) kernel: &'a KernelMatrix,
     /// y of all points.
     pub(crate) targets: &'a [f64],
     /// C and ν.
-    pub(crate) penalty: Penalty,
+    pub(crate) penalty: NuPenalty,
     /// A point that takes no part; its residual is still kept.
     pub(crate) left_out: Option<usize>,
 }
 
-impl Problem<'_> {
+impl QuadraticProgram<'_> {
     /// C·ν·n/2 with n the points that take part: what α and α* each sum to.
     pub(crate) fn half(&self) -> f64 {
         let count = self.kernel.n - usize::from(self.left_out.is_some());
@@ -71,7 +71,7 @@ impl Problem<'_> {
     /// A guess whether the solution goes through all targets: whether Kβ = y − b has a β within the bounds, were all
     /// points as near to one another as they are in the mean, β = (y − ȳ)/(k_ii − k̄).
     pub(crate) fn is_likely_interpolated(&self) -> bool {
-        let (n, Penalty { c, nu }) = (self.kernel.n as f64, self.penalty);
+        let (n, NuPenalty { c, nu }) = (self.kernel.n as f64, self.penalty);
         let mean = crate::statistics::mean(self.targets);
         let far = |most: f64, y: &f64| most.max((y - mean).abs());
         let furthest = self.targets.iter().fold(0.0, far);
@@ -90,9 +90,9 @@ impl Problem<'_> {
 dispatched! {
     /// The sum of whole blocks of eight values.
     pub(crate) fn sum(values: &[f64]) -> f64 {
-        let mut lanes = [0.0; LANES];
-        for block in values.as_chunks::<LANES>().0 {
-            for l in 0..LANES {
+        let mut lanes = [0.0; VECTOR_LANES];
+        for block in values.as_chunks::<VECTOR_LANES>().0 {
+            for l in 0..VECTOR_LANES {
                 lanes[l] += block[l];
             }
         }

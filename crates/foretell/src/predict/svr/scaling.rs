@@ -1,20 +1,20 @@
 //! Standardization on all runs, and the change if fewer are standardized on: one weight per column.
 
 use crate::linalg::matrix::Matrix;
-use crate::linalg::simd::LANES;
-use crate::predict::points::Points;
+use crate::linalg::simd::VECTOR_LANES;
+use crate::predict::points::BlockedPoints;
 
 /// A spread below this share of the mean is rounding, and the column constant.
 const ROUNDING_FRACTION: f64 = 1e-12;
 
 /// Mean and inverse standard deviation (divisor n; 0 for a constant column) of every column of a design matrix.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Columns {
+pub(crate) struct ColumnMoments {
     pub(crate) mean: Vec<f64>,
     pub(crate) inverse: Vec<f64>,
 }
 
-impl Columns {
+impl ColumnMoments {
     /// The first `d` columns.
     pub(crate) fn leading(&self, d: usize) -> Self {
         Self { mean: self.mean[..d].to_vec(), inverse: self.inverse[..d].to_vec() }
@@ -68,13 +68,13 @@ pub(crate) struct ScaledDesign {
     pub(crate) n: usize,
     pub(crate) stride: usize,
     scale: bool,
-    pub(crate) columns: Columns,
+    pub(crate) columns: ColumnMoments,
     /// Column after column, each padded with zeros to `stride`.
     pub(crate) z: Vec<f64>,
     /// The columns as pairwise sums read them.
-    pub(crate) points: Points,
+    pub(crate) points: BlockedPoints,
     /// The columns as pairwise sums read them, in single precision.
-    pub(crate) rough_points: Points<f32>,
+    pub(crate) rough_points: BlockedPoints<f32>,
     /// Column after column: the weights without each run, less 1.
     pub(crate) loo_changes: Vec<f64>,
 }
@@ -83,8 +83,8 @@ impl ScaledDesign {
     /// Standardizes `x`, shape (n, features), and weighs its columns without each run; with `scale` false everything
     /// stays as it is, and weighs 1. O(features · n).
     pub(crate) fn new(x: &Matrix, scale: bool) -> Self {
-        let (n, d) = (x.rows(), x.columns());
-        let stride = n.next_multiple_of(LANES);
+        let (n, d) = (x.row_count(), x.column_count());
+        let stride = n.next_multiple_of(VECTOR_LANES);
         let mut scaled = Self { n, stride, scale, z: vec![0.0; d * stride], ..Self::default() };
         for j in 0..d {
             let values = x.column(j);
@@ -98,8 +98,8 @@ impl ScaledDesign {
             scaled.columns.mean.push(mean);
             scaled.columns.inverse.push(inverse);
         }
-        scaled.points = Points::new(&scaled.z, stride, |z| z);
-        scaled.rough_points = Points::new(&scaled.z, stride, |z| z as f32);
+        scaled.points = BlockedPoints::new(&scaled.z, stride, |z| z);
+        scaled.rough_points = BlockedPoints::new(&scaled.z, stride, |z| z as f32);
         scaled
     }
 

@@ -11,9 +11,9 @@
 //! B the best sum at the time. A draw is left only if U(d) < B, hence S(d) < B ≤ the final best: it is neither the winner
 //! nor its equal. All others are solved to the end by the same code, and ties go to the smaller index whatever the order.
 
-use super::fold::Fold;
+use super::fold::SearchFold;
 use super::geometry::PairwiseSums;
-use super::parameters::{Choice, Folds, Kernel, SvrParameters, count_folds};
+use super::parameters::{FoldAssignment, Kernel, SearchChoice, SvrParameters, count_folds};
 use super::scaling::ScaledDesign;
 use super::solver::in_order;
 use super::tour::follow;
@@ -22,18 +22,18 @@ use crate::linalg::matrix::Matrix;
 /// Scores `draws` by cross-validation on `x`, shape (n, features), and `y`, and gives the best.
 ///
 /// With `scale`, columns of `x` and the target are standardized on the training rows of each fold; without, they are taken as they are.
-pub fn search(
+pub fn search_parameters(
     x: &Matrix,
     y: &[f64],
     kernel: Kernel,
     draws: &[SvrParameters],
-    folds: &Folds,
+    folds: &FoldAssignment,
     scale: bool,
-) -> Choice {
+) -> SearchChoice {
     let count = count_folds(folds);
     let scaled = ScaledDesign::new(x, scale);
     let mut geometry = PairwiseSums::new(y.len(), kernel, count + 1);
-    geometry.add(&scaled.points, 0..x.columns(), &scaled.fold_weights(x.columns(), folds, count));
+    geometry.add(&scaled.points, 0..x.column_count(), &scaled.fold_weights(x.column_count(), folds, count));
     search_sums(&geometry, y, kernel, draws, folds, scale)
 }
 
@@ -43,12 +43,12 @@ pub(super) fn search_sums(
     y: &[f64],
     kernel: Kernel,
     draws: &[SvrParameters],
-    folds: &Folds,
+    folds: &FoldAssignment,
     scale: bool,
-) -> Choice {
-    let mut folds: Vec<Fold> =
-        (0..count_folds(folds)).map(|f| Fold::prepare(geometry, y, kernel, folds, f, scale)).collect();
-    let mut best = Choice { index: 0, parameters: draws[0], score: f64::NEG_INFINITY, solved: 0 };
+) -> SearchChoice {
+    let mut folds: Vec<SearchFold> =
+        (0..count_folds(folds)).map(|f| SearchFold::prepare(geometry, y, kernel, folds, f, scale)).collect();
+    let mut best = SearchChoice { index: 0, parameters: draws[0], score: f64::NEG_INFINITY, solved: 0 };
     let mut order = promising_order(draws, kernel);
     let count = folds.len();
     let mut bounds = vec![f64::INFINITY; draws.len() * count];
@@ -66,7 +66,7 @@ pub(super) fn search_sums(
         let sum: f64 = scores.iter().sum();
         let score = sum / folds.len().max(1) as f64;
         if score > best.score || (score >= best.score && index < best.index) {
-            best = Choice { index, parameters: *draw, score, ..best };
+            best = SearchChoice { index, parameters: *draw, score, ..best };
             hardest.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));
         }
     }
@@ -76,7 +76,7 @@ pub(super) fn search_sums(
 /// Bounds every draw by its followed solution ([`follow`]), as far as it can come up to the first of `order`, and puts
 /// those first whose bounds sum to most.
 fn bound_by_following(
-    folds: &mut [Fold],
+    folds: &mut [SearchFold],
     draws: &[SvrParameters],
     order: &mut [usize],
     bounds: &mut [f64],
@@ -98,7 +98,7 @@ fn bound_by_following(
 /// The folds' R², or `None` as soon as their sum cannot reach `needed`; `known` are bounds on each fold's. Folds are solved
 /// in `order`: with the hardest first, what they leave to the others falls short soonest.
 fn race_folds(
-    folds: &mut [Fold],
+    folds: &mut [SearchFold],
     draw: &SvrParameters,
     known: &[f64],
     order: &[usize],

@@ -16,8 +16,8 @@
 //! between two α*: in the few steps before the active-set method takes over, the pair that violates optimality most (more
 //! of these steps fit into the same time); after it, that of the second-order rule of Fan, Chen & Lin (2005).
 
-use super::pivot::{Ended, Pivot, subtract_rows};
-use super::program::Problem;
+use super::pivot::{ActiveSet, FinishOutcome, subtract_rows};
+use super::program::QuadraticProgram;
 use crate::linalg::simd::dispatched;
 
 /// The accuracy of a solve, and the limit of its steps.
@@ -58,15 +58,15 @@ pub(crate) struct DualSolver {
     order: Vec<usize>,
     /// The coefficients of the points in `order`.
     moved: Vec<f64>,
-    pivot: Pivot,
+    pivot: ActiveSet,
 }
 
 /// The number of times that the two methods take turns.
-const ROUNDS: usize = 8;
+const MAX_TURNS: usize = 8;
 
 /// The result of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Solved {
+pub(crate) struct SolveResult {
     /// The offset b of f(x) = Σ β_i k(x_i, x) + b.
     pub(crate) bias: f64,
     /// Half the width of the tube, ε.
@@ -91,7 +91,7 @@ impl DualSolver {
     }
 
     /// All variables 0.
-    fn reset(&mut self, problem: &Problem<'_>) {
+    fn reset(&mut self, problem: &QuadraticProgram<'_>) {
         let kernel = problem.kernel;
         self.n = kernel.n;
         for vector in
@@ -107,7 +107,7 @@ impl DualSolver {
     }
 
     /// Starts with all of α on the largest targets and all of α* on the smallest: the solution as C → 0.
-    fn start_cold(&mut self, problem: &Problem<'_>) {
+    fn start_cold(&mut self, problem: &QuadraticProgram<'_>) {
         let targets = problem.targets;
         self.reset(problem);
         self.order.clear();
@@ -127,7 +127,7 @@ impl DualSolver {
     }
 
     /// Starts with α and α* level: β = 0, and every point is free in a closed tube.
-    fn start_even(&mut self, problem: &Problem<'_>) {
+    fn start_even(&mut self, problem: &QuadraticProgram<'_>) {
         self.reset(problem);
         for ((alpha, alpha_star), cap) in self.alpha.iter_mut().zip(&mut self.alpha_star).zip(&self.cap) {
             *alpha = 0.5 * problem.penalty.nu * cap;
@@ -137,7 +137,7 @@ impl DualSolver {
     }
 
     /// Recomputes g = Kβ − y.
-    fn refresh_gradient(&mut self, problem: &Problem<'_>) {
+    fn refresh_gradient(&mut self, problem: &QuadraticProgram<'_>) {
         for (g, y) in self.gradient.iter_mut().zip(problem.targets) {
             *g = -y;
         }
@@ -155,7 +155,7 @@ impl DualSolver {
     }
 
     /// Solves from a cold start. `targets` has as many entries as the kernel has points.
-    pub(crate) fn solve(&mut self, problem: &Problem<'_>, effort: SolveEffort) -> Solved {
+    pub(crate) fn solve(&mut self, problem: &QuadraticProgram<'_>, effort: SolveEffort) -> SolveResult {
         if problem.is_likely_interpolated() {
             self.start_even(problem);
             return self.take_turns(problem, effort, (0, f64::INFINITY), true);
@@ -168,10 +168,10 @@ impl DualSolver {
     /// Solves from the coefficients of a neighboring problem with the same points, whose tube was `closed` or not.
     pub(crate) fn solve_near(
         &mut self,
-        problem: &Problem<'_>,
+        problem: &QuadraticProgram<'_>,
         effort: SolveEffort,
         (beta, closed): (&[f64], bool),
-    ) -> Solved {
+    ) -> SolveResult {
         self.reset(problem);
         for (i, &b) in beta.iter().enumerate().filter(|&(i, _)| problem.has(i)) {
             self.alpha[i] = b.clamp(0.0, self.cap[i]);
@@ -185,12 +185,12 @@ impl DualSolver {
     /// `violation`; `closed` says that the tube is taken to be closed at first.
     fn take_turns(
         &mut self,
-        problem: &Problem<'_>,
+        problem: &QuadraticProgram<'_>,
         effort: SolveEffort,
         (mut steps, mut violation): (usize, f64),
         mut closed: bool,
-    ) -> Solved {
-        for _ in 0..ROUNDS {
+    ) -> SolveResult {
+        for _ in 0..MAX_TURNS {
             if violation <= effort.tolerance {
                 break;
             }
@@ -204,22 +204,23 @@ impl DualSolver {
                 *g = -r;
             }
             self.pivot = pivot;
-            if ended == Ended::Unfinished {
+            if ended == FinishOutcome::Unfinished {
                 self.restore_sums(problem);
                 self.refresh_gradient(problem);
             }
             // after an optimum only rounding is left to clear up; otherwise these steps have to do the work
-            let more = if ended == Ended::Optimal { problem.kernel.n } else { effort.steps / ROUNDS };
+            let more =
+                if ended == FinishOutcome::Optimal { problem.kernel.n } else { effort.steps / MAX_TURNS };
             let (taken, left) = self.descend(problem, effort, more, true);
             steps += taken;
             violation = left;
         }
         let (bias, epsilon) = self.bias_and_tube(problem);
-        Solved { bias, epsilon, steps, violation }
+        SolveResult { bias, epsilon, steps, violation }
     }
 
     /// Changes the variables as little as may be so that both sums are right.
-    fn restore_sums(&mut self, problem: &Problem<'_>) {
+    fn restore_sums(&mut self, problem: &QuadraticProgram<'_>) {
         shift_onto(&mut self.alpha[..self.n], &self.cap, problem.half());
         shift_onto(&mut self.alpha_star[..self.n], &self.cap, problem.half());
     }
@@ -228,12 +229,12 @@ impl DualSolver {
     /// and the violation left.
     fn descend(
         &mut self,
-        problem: &Problem<'_>,
+        problem: &QuadraticProgram<'_>,
         effort: SolveEffort,
         steps: usize,
         second_order: bool,
     ) -> (usize, f64) {
-        let state = Descent {
+        let state = DescentState {
             kernel: &problem.kernel.data,
             diagonal: &self.diagonal,
             cap: &self.cap,
@@ -246,7 +247,7 @@ impl DualSolver {
 
     /// Bias and tube from the optimality conditions: −g = b + ε where α is free, −g = b − ε where α* is free; where
     /// none is free, the middle of what the bounds allow (libsvm's rule).
-    fn bias_and_tube(&self, problem: &Problem<'_>) -> (f64, f64) {
+    fn bias_and_tube(&self, problem: &QuadraticProgram<'_>) -> (f64, f64) {
         let c = problem.penalty.c;
         let level = |variables: &[f64], sign: f64| {
             let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -278,8 +279,8 @@ impl DualSolver {
     }
 
     /// Primal minus dual objective, ≥ 0 and 0 at the optimum: the certificate of a solution.
-    pub(crate) fn duality_gap(&self, solved: &Solved, problem: &Problem<'_>) -> f64 {
-        let Problem { targets, penalty, .. } = *problem;
+    pub(crate) fn duality_gap(&self, solved: &SolveResult, problem: &QuadraticProgram<'_>) -> f64 {
+        let QuadraticProgram { targets, penalty, .. } = *problem;
         let n = self.n as f64;
         let (mut quadratic, mut linear, mut slack) = (0.0, 0.0, 0.0);
         let epsilon = solved.epsilon.max(0.0);
@@ -341,7 +342,7 @@ fn index_of_key(key: i64, mask: i64) -> Option<usize> {
 }
 
 /// The data of sequential minimal optimization: padded vectors, each as long as a row of the kernel matrix.
-pub(crate) struct Descent<'a> {
+pub(crate) struct DescentState<'a> {
     kernel: &'a [f64],
     diagonal: &'a [f64],
     cap: &'a [f64],
@@ -351,7 +352,7 @@ pub(crate) struct Descent<'a> {
 }
 
 /// The ends of the violations of optimality: where g is least and largest among the variables that can grow and shrink.
-struct Ends {
+struct ViolationEnds {
     grow: Option<usize>,
     shrink: Option<usize>,
     grow_star: Option<usize>,
@@ -360,7 +361,13 @@ struct Ends {
 
 /// α grows where g is least and shrinks where g is largest; α* the other way round. One pass.
 #[inline(always)]
-fn find_violation_ends(gradient: &[f64], alpha: &[f64], alpha_star: &[f64], cap: &[f64], mask: i64) -> Ends {
+fn find_violation_ends(
+    gradient: &[f64],
+    alpha: &[f64],
+    alpha_star: &[f64],
+    cap: &[f64],
+    mask: i64,
+) -> ViolationEnds {
     let (mut grow, mut shrink) = (i64::MAX, i64::MIN);
     let (mut grow_star, mut shrink_star) = (i64::MIN, i64::MAX);
     for (index, (((g, a), s), c)) in gradient.iter().zip(alpha).zip(alpha_star).zip(cap).enumerate() {
@@ -371,7 +378,7 @@ fn find_violation_ends(gradient: &[f64], alpha: &[f64], alpha_star: &[f64], cap:
         shrink_star = shrink_star.min(if *s > 0.0 { key } else { i64::MAX });
     }
     let place = |key| index_of_key(key, mask);
-    Ends {
+    ViolationEnds {
         grow: place(grow),
         shrink: place(shrink),
         grow_star: place(grow_star),
@@ -436,13 +443,13 @@ dispatched! {
     /// Each round finds, in one pass over the gradient, the best point to grow and the worst to shrink in each block;
     /// takes the block that violates optimality more; picks the partner, the worst to shrink or, `second_order`, that of
     /// the largest second-order gain, in another pass; and moves.
-    pub(crate) fn minimize(state: Descent<'_>, tolerance: f64, most_steps: usize, second_order: bool) -> (usize, f64) {
-        let Descent { kernel, diagonal, cap, alpha, alpha_star, gradient } = state;
+    pub(crate) fn minimize(state: DescentState<'_>, tolerance: f64, most_steps: usize, second_order: bool) -> (usize, f64) {
+        let DescentState { kernel, diagonal, cap, alpha, alpha_star, gradient } = state;
         let (mut steps, stride) = (0, gradient.len());
         let mask = stride.next_power_of_two() as i64 - 1;
         loop {
             // 1. candidates
-            let Ends { grow, shrink, grow_star, shrink_star } = find_violation_ends(gradient, alpha, alpha_star, cap, mask);
+            let ViolationEnds { grow, shrink, grow_star, shrink_star } = find_violation_ends(gradient, alpha, alpha_star, cap, mask);
             let apart = |low: Option<usize>, high: Option<usize>, sign: f64| match (low, high) {
                 (Some(low), Some(high)) => sign * (gradient[high] - gradient[low]),
                 _ => f64::NEG_INFINITY,
@@ -483,7 +490,7 @@ dispatched! {
 mod tests {
     use super::*;
     use crate::linalg::simd::{exp_scaled, inner_products, squared_distances, with_each_instruction_set};
-    use crate::predict::svr::program::{KernelMatrix, Penalty};
+    use crate::predict::svr::program::{KernelMatrix, NuPenalty};
 
     const EXACT: SolveEffort = SolveEffort { tolerance: 1e-9, steps: 1_000_000, start: 2 };
 
@@ -514,8 +521,8 @@ mod tests {
         matrix
     }
 
-    fn problem<'a>(kernel: &'a KernelMatrix, targets: &'a [f64], c: f64, nu: f64) -> Problem<'a> {
-        Problem { kernel, targets, penalty: Penalty { c, nu }, left_out: None }
+    fn problem<'a>(kernel: &'a KernelMatrix, targets: &'a [f64], c: f64, nu: f64) -> QuadraticProgram<'a> {
+        QuadraticProgram { kernel, targets, penalty: NuPenalty { c, nu }, left_out: None }
     }
 
     #[test]
@@ -620,8 +627,10 @@ mod tests {
             let part = kernel(&keep.iter().map(|&i| rows[i]).collect::<Vec<_>>(), Some(0.5));
             let part_targets: Vec<f64> = keep.iter().map(|&i| targets[i]).collect();
             let (mut masked, mut absent) = (DualSolver::default(), DualSolver::default());
-            let problem =
-                |kernel, targets, left_out| Problem { left_out, ..problem(kernel, targets, 0.3, 0.6) };
+            let problem = |kernel, targets, left_out| QuadraticProgram {
+                left_out,
+                ..problem(kernel, targets, 0.3, 0.6)
+            };
             let a = masked.solve(&problem(&whole, &targets, Some(left_out)), EXACT);
             let b = absent.solve(&problem(&part, &part_targets, None), EXACT);
             assert!((a.bias - b.bias).abs() < 1e-7 && (a.epsilon - b.epsilon).abs() < 1e-7);

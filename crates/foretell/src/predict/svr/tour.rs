@@ -9,9 +9,9 @@
 //! them within the solver's tolerance; the score followed, plus a slack, is therefore a bound on R² like those of
 //! [`super::search`], and the draws that the bounds leave are solved on their own.
 
-use super::fold::Fold;
+use super::fold::SearchFold;
 use super::parameters::SvrParameters;
-use super::pivot::{Ended, Pivot};
+use super::pivot::{ActiveSet, FinishOutcome};
 use super::solver::{DualSolver, SolveEffort};
 
 /// The largest difference between the R² of a followed solution and of the draw's own solve, in units of 2 − R²: some
@@ -24,7 +24,7 @@ const FOLLOW_TOLERANCE: f64 = 1e-7;
 /// One fold's solution, followed from draw to draw.
 #[derive(Debug, Default)]
 pub(super) struct SolutionFollower {
-    pivot: Pivot,
+    pivot: ActiveSet,
     dual: DualSolver,
     /// Whether `pivot` holds a solution.
     underway: bool,
@@ -33,7 +33,7 @@ pub(super) struct SolutionFollower {
 impl SolutionFollower {
     /// Goes on to `draw` and gives R² on the held-out rows; `None` if this method does not reach the optimum, or the
     /// optimum leaves the bias open.
-    pub(super) fn score(&mut self, fold: &Fold, draw: &SvrParameters) -> Option<f64> {
+    pub(super) fn score(&mut self, fold: &SearchFold, draw: &SvrParameters) -> Option<f64> {
         let problem = fold.problem(draw);
         if self.underway {
             self.pivot.resume(&problem);
@@ -43,7 +43,7 @@ impl SolutionFollower {
         }
         let ended = self.pivot.finish(problem.kernel, FOLLOW_TOLERANCE, 4 * problem.kernel.n);
         // a solution that is not finished cannot be followed: the next draw starts with a solve of its own
-        self.underway = ended == Ended::Optimal;
+        self.underway = ended == FinishOutcome::Optimal;
         let bias = self.pivot.bias().filter(|_| self.underway)?;
         Some(fold.r_squared(&self.pivot.beta, bias))
     }
@@ -53,7 +53,7 @@ impl SolutionFollower {
 /// followed solutions reach; gives how many there were.
 ///
 /// O(n²) per draw and round: some ten rounds per draw.
-pub(super) fn follow(folds: &[Fold], draws: &[SvrParameters], bounds: &mut [f64], floor: f64) -> usize {
+pub(super) fn follow(folds: &[SearchFold], draws: &[SvrParameters], bounds: &mut [f64], floor: f64) -> usize {
     let count = folds.len();
     let order = order_draws(draws);
     let mut followed = 0;
@@ -99,7 +99,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     /// The folds of a random linear search: columns may be fewer than rows or more, rows may be twins, and some columns are sums of others.
-    fn folds(random: &mut ChaCha8Rng) -> Vec<Fold> {
+    fn folds(random: &mut ChaCha8Rng) -> Vec<SearchFold> {
         let (n, d) = (random.random_range(9..60), random.random_range(1..20));
         let mut x = Matrix::from_fn(n, d + 2, |_, _| 2.0 * random.random::<f64>() - 1.0);
         let twins = random.random_range(0..3) == 0;
@@ -118,8 +118,12 @@ mod tests {
         let count = count_folds(&folds);
         let scaled = ScaledDesign::new(&x, true);
         let mut geometry = PairwiseSums::new(n, Kernel::Linear, count + 1);
-        geometry.add(&scaled.points, 0..x.columns(), &scaled.fold_weights(x.columns(), &folds, count));
-        (0..count).map(|f| Fold::prepare(&geometry, &y, Kernel::Linear, &folds, f, true)).collect()
+        geometry.add(
+            &scaled.points,
+            0..x.column_count(),
+            &scaled.fold_weights(x.column_count(), &folds, count),
+        );
+        (0..count).map(|f| SearchFold::prepare(&geometry, &y, Kernel::Linear, &folds, f, true)).collect()
     }
 
     #[test]

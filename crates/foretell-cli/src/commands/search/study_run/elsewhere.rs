@@ -3,7 +3,7 @@
 use super::StudyRun;
 use crate::commands::search::flags::SearchArguments;
 use crate::failure::Failure;
-use foretell_run::{Elsewhere, EventStore, Leases, Work};
+use foretell_run::{EventStore, Leases, RemoteTrainings, Work};
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ impl StudyRun {
     /// Opens the driver to trials that run elsewhere: see [`Driver::open_to`].
     pub(in crate::commands::search) fn open_to(
         self,
-        elsewhere: Elsewhere<EventStore>,
+        elsewhere: RemoteTrainings<EventStore>,
     ) -> Result<Self, Failure> {
-        let driver = self.driver.open_to(elsewhere).map_err(Failure::midway)?;
+        let driver = self.driver.with_remote_trainings(elsewhere).map_err(Failure::midway)?;
         Ok(Self { driver, ..self })
     }
 
