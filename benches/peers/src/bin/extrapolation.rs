@@ -5,7 +5,7 @@ mod clock;
 
 use clock::Clock;
 use foretell_paper::lce::{LceOptions, PartialCurve, extrapolate};
-use foretell::{FeatureGroup, Matrix, Predictor, Query, TrainingSet};
+use foretell::{FeatureGroup, Matrix, Predictor, RunQuery, TrainingSet};
 use foretell_paper::Bnn;
 use serde_json::json;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn main() -> Outcome<()> {
     let forecast = |seen: usize| {
         let clock = Clock::start();
         for _ in 0..1000 {
-            let query = Query { prefix: &curves[RUNS][..seen], configuration: &configurations[RUNS] };
+            let query = RunQuery { prefix: &curves[RUNS][..seen], configuration: &configurations[RUNS] };
             std::hint::black_box(model.forecast(std::hint::black_box(&query)));
         }
         clock.seconds() / 1000.0

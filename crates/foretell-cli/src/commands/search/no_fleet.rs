@@ -2,8 +2,8 @@
 
 use super::flags::SearchArguments;
 use super::study_run::StudyRun;
-use crate::asked::Asked;
-use crate::failure::{Failure, Outcome};
+use crate::asked::RecordedCommand;
+use crate::failure::{CommandResult, Failure};
 use crate::interrupt::Interrupt;
 use std::path::Path;
 use std::time::Duration;
@@ -41,14 +41,14 @@ impl Fleet {
     /// Nobody else owns a study.
     pub(super) fn hand_over(
         _arguments: &SearchArguments,
-        _asked: &Asked,
+        _asked: &RecordedCommand,
         _directory: &Path,
     ) -> Result<bool, Failure> {
         Ok(false)
     }
 
     /// There is nothing to end.
-    pub(super) fn end(self) -> Outcome {
+    pub(super) fn end(self) -> CommandResult {
         Ok(())
     }
 }
