@@ -2,7 +2,7 @@
 
 use foretell::forest::ForestParameters;
 use foretell::svr::SvrParameters;
-use foretell::{FeatureGroup, Matrix, Query, TrainingSet};
+use foretell::{FeatureGroup, Matrix, RunQuery, TrainingSet};
 use std::path::Path;
 
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -56,21 +56,21 @@ impl Arrays {
 
     /// The training runs seen for `tau` epochs.
     pub fn training(&self, tau: usize) -> TrainingSet {
-        let last = self.curves.columns() - 1;
+        let last = self.curves.column_count() - 1;
         TrainingSet {
             steps: (1..=tau).map(|t| t as f64).collect(),
-            target_step: self.curves.columns() as f64,
-            prefixes: Matrix::from_fn(self.curves.rows(), tau, |i, t| self.curves.row(i)[t]),
+            target_step: self.curves.column_count() as f64,
+            prefixes: Matrix::from_fn(self.curves.row_count(), tau, |i, t| self.curves.row(i)[t]),
             configurations: self.configurations.clone(),
-            groups: vec![FeatureGroup::Hyperparameter; self.configurations.columns()],
+            groups: vec![FeatureGroup::Hyperparameter; self.configurations.column_count()],
             targets: self.curves.column(last),
             ..TrainingSet::default()
         }
     }
 
     /// Test run `i` seen for `tau` epochs.
-    pub fn query(&self, i: usize, tau: usize) -> Query<'_> {
-        Query { prefix: &self.test_curves.row(i)[..tau], configuration: self.test_configurations.row(i) }
+    pub fn query(&self, i: usize, tau: usize) -> RunQuery<'_> {
+        RunQuery { prefix: &self.test_curves.row(i)[..tau], configuration: self.test_configurations.row(i) }
     }
 
     /// The features of the training runs after `tau` epochs and the targets, both standardised on the rows `keep`.
@@ -78,19 +78,19 @@ impl Arrays {
         let rows: Vec<Vec<f64>> = (keep.iter())
             .map(|&i| {
                 let mut row = Vec::new();
-                foretell::time_series_features(&self.curves.row(i)[..tau], &mut row);
+                foretell::append_time_series_features(&self.curves.row(i)[..tau], &mut row);
                 row.extend(self.configurations.row(i));
                 row
             })
             .collect();
         let mut x = Matrix::from_rows(&rows);
-        for j in 0..x.columns() {
+        for j in 0..x.column_count() {
             let column = standardise(&x.column(j));
             for (i, value) in column.into_iter().enumerate() {
                 x.row_mut(i)[j] = value;
             }
         }
-        let last = self.curves.columns() - 1;
+        let last = self.curves.column_count() - 1;
         (x, standardise(&keep.iter().map(|&i| self.curves.row(i)[last]).collect::<Vec<_>>()))
     }
 }

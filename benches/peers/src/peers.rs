@@ -4,7 +4,7 @@ use crate::arrays::{Arrays, Outcome};
 use crate::best_of::best_of;
 use crate::clock::Clock;
 use foretell::Matrix;
-use foretell::svr::{Kernel, NuSvr, SvrParameters, solve};
+use foretell::svr::{Kernel, NuSvr, SvrParameters, solve_nu_svr};
 use libsvm_rs::predict::predict;
 use libsvm_rs::train::svm_train;
 use libsvm_rs::{KernelType, SvmNode, SvmParameter, SvmProblem, SvmType};
@@ -18,7 +18,7 @@ fn nodes(row: &[f64]) -> Vec<SvmNode> {
 }
 
 fn problem(x: &Matrix, y: &[f64]) -> SvmProblem {
-    SvmProblem { labels: y.to_vec(), instances: (0..x.rows()).map(|i| nodes(x.row(i))).collect() }
+    SvmProblem { labels: y.to_vec(), instances: (0..x.row_count()).map(|i| nodes(x.row(i))).collect() }
 }
 
 fn parameters(kernel: Kernel, draw: SvrParameters, eps: f64) -> SvmParameter {
@@ -46,9 +46,9 @@ pub fn libsvm(arrays: &Arrays) -> Outcome<Value> {
     let mut furthest = 0.0_f64;
     for &draw in arrays.sample.iter().take(20) {
         let model = svm_train(&peer, &parameters(Kernel::Rbf, arrays.draws[draw], 1e-8));
-        let ours = solve(&x, &y, Kernel::Rbf, arrays.draws[draw], 1e-8)?;
-        for i in 0..x.rows() {
-            furthest = furthest.max((predict(&model, &nodes(x.row(i))) - ours.value(x.row(i))).abs());
+        let ours = solve_nu_svr(&x, &y, Kernel::Rbf, arrays.draws[draw], 1e-8)?;
+        for i in 0..x.row_count() {
+            furthest = furthest.max((predict(&model, &nodes(x.row(i))) - ours.value_at(x.row(i))).abs());
         }
     }
     let (x, y) = arrays.standardised(arrays.tau, &(0..arrays.folds.len()).collect::<Vec<_>>());
@@ -72,8 +72,8 @@ pub fn smartcore_forest(arrays: &Arrays) -> Outcome<Value> {
         for fold in 0..count {
             let inside: Vec<usize> = (0..arrays.folds.len()).filter(|&i| arrays.folds[i] != fold).collect();
             let (x, y) = arrays.standardised(arrays.tau, &inside);
-            let rows: Vec<Vec<f64>> = (0..x.rows()).map(|i| x.row(i).to_vec()).collect();
-            let m = ((draw.share * x.columns() as f64) as usize).max(1);
+            let rows: Vec<Vec<f64>> = (0..x.row_count()).map(|i| x.row(i).to_vec()).collect();
+            let m = ((draw.share * x.column_count() as f64) as usize).max(1);
             let settings = RandomForestRegressorParameters::default().with_n_trees(draw.trees).with_m(m);
             black_box(RandomForestRegressor::fit(&DenseMatrix::from_2d_vec(&rows)?, &y, settings)?);
         }

@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! [`run`] is the whole program, and [`answer`] returns its JSON. Each subcommand is a file in `commands`. `view` shows a study, `engines` start workers.
+//! [`run`] is the whole program, and [`answer_as_json`] returns its JSON. Each subcommand is a file in `commands`. `view` shows a study, `engines` start workers.
 
 mod asked;
 mod catalogue;

@@ -49,7 +49,7 @@ fn is_unknown(ended: &RunEnd) -> bool {
 ///
 /// ```
 /// use foretell::{Configuration, Curve, Direction, Metric, Run};
-/// let curve = Curve::of_epochs(&[2.5, 2.0], Direction::Minimize);
+/// let curve = Curve::from_epoch_values(&[2.5, 2.0], Direction::Minimize);
 /// let run = Run { id: "a".into(), configuration: Configuration::new(), curve };
 /// let mut text = Vec::new();
 /// foretell_logs::write_json_lines(&mut text, &[run], &Metric::new("loss", Direction::Minimize))?;

@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! [`read()`] recognizes the format, reads the runs, and returns [`Recorded`]: curves in which larger is better, the columns of the configuration, the
+//! [`read_runs()`] recognizes the format, reads the runs, and returns [`RecordedSet`]: curves in which larger is better, the columns of the configuration, the
 //! runs that repeat others, and a note about everything that was dropped. [`write_json_lines`] writes such a file.
 // docs.rs shows which feature brings an item
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -45,7 +45,7 @@ pub struct ReadOptions {
     /// The tool that wrote the logs; `None`: recognized by their content.
     pub format: Option<crate::LogFormat>,
     /// The metric: a column of a long file, the prefix of a wide one (`acc` or `acc_`). Default: by name, see
-    /// [`read`](crate::read()).
+    /// [`read_runs`](crate::read_runs).
     pub metric: Option<String>,
     /// The direction. By default, it is declared in the file, or inferred from the name of the metric or from the data.
     pub direction: Option<Direction>,
@@ -69,7 +69,7 @@ pub struct ReadOptions {
     /// Whether the runs are still running. In a long file an empty cell is then taken for a value that is not finite, one alone too
     /// (unless `empty_ends` says otherwise); empty cells at the end of a wide row are still to come.
     pub running: bool,
-    /// As many empty cells in a row are usual inside a curve, see [`Recorded::empty_between`](crate::Recorded::empty_between): at its
+    /// As many empty cells in a row are usual inside a curve, see [`RecordedSet::empty_between`](crate::RecordedSet::empty_between): at its
     /// end they mean that the metric is not reported at every step.
     pub empty_between: usize,
     /// Whether to keep only the first of the runs that share a curve or a configuration.

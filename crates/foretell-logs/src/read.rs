@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 /// gaps. At its end, `nan`, `inf` and the `null` of JSON mean divergence; for *empty* cells of a table there see
 /// [`EmptyEnds`](crate::EmptyEnds).
 ///
-/// Configuration columns that never vary, outcomes and labels are dropped; [`Recorded::notes`] lists them. The file is
+/// Configuration columns that never vary, outcomes and labels are dropped; [`RecordedSet::notes`] lists them. The file is
 /// read row by row, so memory is that of the numbers kept. Complexity: O(cells).
 ///
 /// # Errors
@@ -47,10 +47,10 @@ pub fn read_runs(path: &Path, options: &ReadOptions) -> Result<RecordedSet, Erro
     read_with_progress(path, options, &mut |_| {})
 }
 
-/// Like [`read()`]; `watch` receives the progress of reading a tool's logs.
+/// Like [`read_runs()`]; `watch` receives the progress of reading a tool's logs.
 ///
 /// # Errors
-/// As [`read()`].
+/// As [`read_runs()`].
 pub fn read_with_progress(
     path: &Path,
     options: &ReadOptions,

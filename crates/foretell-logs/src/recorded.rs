@@ -42,7 +42,7 @@ pub struct RecordedSet {
 }
 
 impl RecordedSet {
-    /// The runs that repeat none before them: the first of each number in [`Recorded::repeats`].
+    /// The runs that repeat none before them: the first of each number in [`RecordedSet::repeats`].
     ///
     /// The result contains no repeats, and its notes record how many were removed.
     #[must_use]
@@ -53,7 +53,7 @@ impl RecordedSet {
 
     /// The runs whose curve is not bit by bit that of a run before them.
     ///
-    /// Runs that repeat a configuration with another curve stay, and stay marked in [`Recorded::repeats`].
+    /// Runs that repeat a configuration with another curve stay, and stay marked in [`RecordedSet::repeats`].
     #[must_use]
     pub fn without_identical_curves(self) -> Self {
         let first = crate::repeats::same_curves(&self.runs);

@@ -47,7 +47,7 @@ pub enum YamlContent {
 /// The problem in the text, with line and column.
 ///
 /// ```
-/// let documents = foretell_logs::yaml_documents("a: &x {lr: 1_000}\nb: *x").expect("this is YAML");
+/// let documents = foretell_logs::parse_yaml_documents("a: &x {lr: 1_000}\nb: *x").expect("this is YAML");
 /// assert_eq!(documents[0].json(), serde_json::json!({"a": {"lr": 1000}, "b": {"lr": 1000}}));
 /// ```
 pub fn parse_yaml_documents(text: &str) -> Result<Vec<YamlNode>, String> {

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// A data set by name: [`KNOWN`](DataSpec::KNOWN).
+/// A data set by name: [`KNOWN_NAMES`](DataSpec::KNOWN_NAMES).
 ///
 /// ```
 /// use foretell_nn::DataSpec;

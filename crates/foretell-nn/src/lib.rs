@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! [`DataSpec`] names a data set and loads it as a [`DataSet`] or a [`Corpus`]. A [`Space`] builds a network from a configuration and defines how to train
-//! it. [`train`] runs epochs of a [`TrainSpec`] and reports each as an [`EpochReport`]. Checkpoints let it continue after a pause or a crash.
+//! [`DataSpec`] names a data set and loads it as a [`DataSet`] or a [`TextCorpus`]. A [`Space`] builds a network from a configuration and defines how to train
+//! it. [`train_network`] runs epochs of a [`TrainSpec`] and reports each as an [`EpochReport`]. Checkpoints let it continue after a pause or a crash.
 
 mod checkpoint;
 mod cifar10;

@@ -34,7 +34,7 @@ pub struct TrainSpec {
     /// Images, or parts of the text, a step of the optimizer, at least 1.
     pub batch_size: usize,
     /// The starting learning rate, positive. `None`: the space's own. MetaQNN's is the first of 0.001 · 0.4ⁱ, i = 0 to 4,
-    /// which learns within [`PROBATION`](crate::PROBATION) steps.
+    /// which learns within [`PROBATION_STEPS`](crate::PROBATION_STEPS) steps.
     pub learning_rate: Option<f64>,
     /// The fall of the learning rate. `None`: the space's own.
     pub schedule: Option<RateSchedule>,

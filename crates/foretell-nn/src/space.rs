@@ -41,10 +41,10 @@ pub trait Space: Sync {
     /// The space searched at `size`.
     fn search_space(&self, size: &NetworkSize) -> SearchedSpace;
 
-    /// Trains the network of `spec`: see [`train`](crate::train).
+    /// Trains the network of `spec`: see [`train_network`](crate::train_network).
     ///
     /// # Errors
-    /// As [`train`](crate::train).
+    /// As [`train_network`](crate::train_network).
     fn train(&self, spec: &TrainSpec, report: &mut EpochCallback<'_>) -> Result<TrainOutcome, Error>;
 }
 

@@ -38,7 +38,7 @@ pub enum PlotBackground {
 /// The color of a trial that came to `share` of the way from the worst (0) to the best (1).
 ///
 /// ```
-/// use foretell_search::colors::{Paper, shade};
+/// use foretell_search::colors::{PlotBackground, shade};
 /// assert_eq!(shade(1.0, PlotBackground::White), [0x44, 0x01, 0x54]);
 /// assert_eq!(shade(1.0, PlotBackground::Black), [0xfd, 0xe7, 0x25]);
 /// ```

@@ -46,7 +46,7 @@ pub struct FrontStep {
     pub trial: u64,
     /// Epochs that the study had spent.
     pub epochs: u64,
-    /// The [hypervolume](Front::hypervolume) from then on.
+    /// The [hypervolume](ParetoFront::hypervolume) from then on.
     pub hypervolume: f64,
 }
 

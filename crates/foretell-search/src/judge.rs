@@ -38,7 +38,7 @@ const PARTS_PER_EPOCH: f64 = 1e6;
 /// let mut judge = Judge::new(Judge::spec("accuracy", Direction::Maximize))?;
 /// let curve = |end: f64, epochs: i32| {
 ///     let values: Vec<f64> = (1..=epochs).map(|epoch| end * (1.0 - 0.6_f64.powi(epoch))).collect();
-///     Curve::of_epochs(&values, Direction::Maximize)
+///     Curve::from_epoch_values(&values, Direction::Maximize)
 /// };
 /// for (i, end) in [0.3, 0.5, 0.7, 0.9].into_iter().enumerate() {
 ///     judge.finish(Run { id: i.to_string(), configuration: Default::default(), curve: curve(end, 10) });
@@ -248,7 +248,7 @@ impl Judge {
 
     /// The decision on a running training. It is `None` if nothing has completed, if the training has not reached the first step of
     /// the completed runs or has reached the end, if the last of its points was decided on before, or if the values that trainings
-    /// [return](Self::returned) do not match their reports. Points of a training that is asked about again continue the first ones.
+    /// [return](Self::record_returned) do not match their reports. Points of a training that is asked about again continue the first ones.
     pub fn decide(
         &mut self,
         id: &str,

@@ -396,13 +396,13 @@ impl<S: Store> Session<S> {
     }
 
     /// From now on reports never wait for a model to be fitted: the caller fits it, for example on another thread. A report is
-    /// stored at once, and the decision follows when the model is [back](Self::fitted). Until then other reports of the trial
+    /// stored at once, and the decision follows when the model is [back](Self::accept_fit). Until then other reports of the trial
     /// are kept in order, and other trials continue. With one worker the decisions are the same as without.
     pub fn defer_fits(&mut self) {
         self.defers_fits = true;
     }
 
-    /// The next model to fit, one at a time: [`Fit::run`] it, and give it [back](Self::fitted).
+    /// The next model to fit, one at a time: [`ModelFit::run`] it, and give it [back](Self::accept_fit).
     pub fn next_fit(&mut self) -> Option<ModelFit> {
         if self.fitting {
             return None;
@@ -423,7 +423,7 @@ impl<S: Store> Session<S> {
         self.settle()
     }
 
-    /// Decides on all trials that await no model any more: see [`fitted`](Self::fitted).
+    /// Decides on all trials that await no model any more: see [`accept_fit`](Self::accept_fit).
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored.

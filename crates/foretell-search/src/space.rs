@@ -94,7 +94,7 @@ impl Space {
         }
     }
 
-    /// The names whose values are chosen: see [`SearchSpace::searched`].
+    /// The names whose values are chosen: see [`SearchSpace::searched_names`].
     pub fn searched_names(&self) -> Vec<&str> {
         self.made().map_or_else(|| self.names(), SearchSpace::searched_names)
     }
@@ -128,7 +128,7 @@ impl Space {
         }
     }
 
-    /// The values of `configuration` as a program is given them: see [`ParameterSpace::written`].
+    /// The values of `configuration` as a program is given them: see [`ParameterSpace::program_values`].
     pub fn program_values(&self, configuration: &Configuration) -> serde_json::Map<String, Json> {
         match self {
             Self::Parameters(space) => space.program_values(configuration),

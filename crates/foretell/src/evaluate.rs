@@ -82,13 +82,13 @@ pub enum EvaluationError {
 pub struct TestOutcome {
     /// The split it was tested in.
     pub repeat: usize,
-    /// The number of the run, see [`Split`].
+    /// The number of the run, see [`RunSplit`].
     pub run: usize,
     /// The score of the run at the cut.
     pub now: f64,
     /// The forecast.
     pub forecast: Forecast,
-    /// The final score as it was recorded, on the scale of the split's history; of a run that diverged later, [`History::lowest`].
+    /// The final score as it was recorded, on the scale of the split's history; of a run that diverged later, [`History::lowest_score`].
     pub truth: f64,
     /// The end as it was recorded, in the metric's unit; of a run that diverged later, the worst value of any run of the history.
     pub end: f64,
@@ -107,7 +107,7 @@ pub struct SeparateRunCounts {
     pub ended_later: usize,
     /// Not forecast: they had diverged by τ.
     pub diverged_by_tau: usize,
-    /// Forecast and scored: they diverged after τ, see [`Outcome::truth`].
+    /// Forecast and scored: they diverged after τ, see [`TestOutcome::truth`].
     pub diverged_later: usize,
     /// Not forecast for another reason: no point by τ, a value outside the bounds of the metric, or a forecast that is not finite.
     pub no_forecast: usize,
@@ -177,7 +177,7 @@ impl Evaluation {
     }
 
     /// The fraction of forecast runs whose recorded final value is inside the central interval of probability `level`. A run
-    /// that diverged later counts as inside if [`History::lowest`] is.
+    /// that diverged later counts as inside if [`History::lowest_score`] is.
     pub fn interval_coverage(&self, level: f64) -> f64 {
         let tail = (1.0 - level) / 2.0;
         let inside = |o: &&TestOutcome| {
@@ -266,7 +266,7 @@ pub fn draw_splits(
     draw_splits_between(history, repeats_of, &|_| true, &|_| true, options)
 }
 
-/// As [`splits`], but fits only on runs that `may_train` holds for and tests only runs that `may_test` holds for: the
+/// As [`draw_splits`], but fits only on runs that `may_train` holds for and tests only runs that `may_test` holds for: the
 /// paper's test of generalization trains on shallow networks and forecasts deep ones.
 ///
 /// # Errors
@@ -363,7 +363,7 @@ pub fn make_folds(
 ///
 /// * A run that has ended or diverged by τ is no matter for a forecast: it is counted in [`Evaluation::apart`].
 /// * The truth is the recorded final score, on the history's scale. A run that diverges later has none: its truth is
-///   [`History::lowest`], below all others.
+///   [`History::lowest_score`], below all others.
 ///
 /// # Errors
 /// [`EvaluationError::Fit`] if the predictor cannot be fitted, [`EvaluationError::NothingLeft`] if no fold has two runs to

@@ -61,12 +61,12 @@ type ModelResult = Result<Arc<dyn Model>, FitError>;
 /// let finished: Vec<Run> = (0..4)
 ///     .map(|i| {
 ///         let end = 0.5 + 0.1 * f64::from(i);
-///         let curve = Curve::of_epochs(&[end - 0.2, end - 0.1, end], Direction::Maximize);
+///         let curve = Curve::from_epoch_values(&[end - 0.2, end - 0.1, end], Direction::Maximize);
 ///         Run { id: i.to_string(), configuration: Configuration::new(), curve }
 ///     })
 ///     .collect();
 /// let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue))?;
-/// let running = Curve::of_epochs(&[0.4, 0.55], Direction::Maximize);
+/// let running = Curve::from_epoch_values(&[0.4, 0.55], Direction::Maximize);
 /// let forecast = forecaster.forecast(&Configuration::new(), &running)?;
 /// assert_eq!(forecast.mean, 0.55); // the last value
 /// assert!((forecast.scale - 0.1).abs() < 1e-12); // and how far it has been from the end
@@ -186,7 +186,7 @@ impl Forecaster {
     /// use foretell::{
     ///     Action, Configuration, Curve, Direction, Forecaster, HistoryOptions, LastValue, Run, StopCriterion,
     /// };
-    /// let loss = |values: &[f64]| Curve::of_epochs(values, Direction::Minimize);
+    /// let loss = |values: &[f64]| Curve::from_epoch_values(values, Direction::Minimize);
     /// let finished: Vec<Run> = (0..8)
     ///     .map(|i| {
     ///         let end = 0.3 + 0.1 * f64::from(i);
@@ -219,12 +219,12 @@ impl Forecaster {
         Ok(at_once.decide(&forecast, history.to_score(direction.to_value(incumbent))))
     }
 
-    /// The probability that a run with this `forecast` is lost: that it diverges, or ends below the [floor](History::floor).
+    /// The probability that a run with this `forecast` is lost: that it diverges, or ends below the [floor](History::score_floor).
     pub fn lost_probability(&self, forecast: &Forecast) -> f64 {
         forecast.probability_at_most(self.history.score_floor())
     }
 
-    /// The parameters of `configuration` that are far from those of the completed runs: see [`Encoder::beyond`].
+    /// The parameters of `configuration` that are far from those of the completed runs: see [`ConfigurationEncoder::describe_far_values`].
     pub fn describe_far_values(&self, configuration: &Configuration) -> Vec<String> {
         self.encoder.describe_far_values(configuration)
     }

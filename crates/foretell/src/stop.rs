@@ -163,7 +163,7 @@ impl StopCriterion {
 
     /// One check: compares a run's forecast with the incumbent. Both, and δ, are scores on the forecast's own scale: larger is
     /// better, and a loss may be a logarithm. [`Forecaster::decide`](crate::Forecaster::decide) does the conversion;
-    /// [`History::score`](crate::History::score) turns a value of the metric into a score. The caller counts agreeing checks.
+    /// [`History::to_score`](crate::History::to_score) turns a value of the metric into a score. The caller counts agreeing checks.
     ///
     /// ```
     /// use foretell::{Action, Forecast, StopCriterion};

@@ -1,6 +1,6 @@
 //! The stop rule `bar`.
 
-use foretell_search::{NamedRule, Needs, Reason, Ruling, StopRule, Watched};
+use foretell_search::{NamedRule, RuleNeeds, Reason, Ruling, StopRule, WatchedTrial};
 use serde::{Deserialize, Serialize};
 
 /// Stops a trial that is below a bar.
@@ -13,15 +13,15 @@ pub struct Bar {
 impl NamedRule for Bar {
     const NAME: &'static str = "bar";
     const ABOUT: &'static str = "Stop trials below a bar.";
-    const SETTINGS: &'static [(&'static str, &'static str)] = &[("height", "Score that a trial must reach.")];
+    const SETTING_DOCS: &'static [(&'static str, &'static str)] = &[("height", "Score that a trial must reach.")];
 }
 
 impl StopRule for Bar {
-    fn needs(&self, _max_resource: u64) -> Needs {
-        Needs::default()
+    fn needs(&self, _max_resource: u64) -> RuleNeeds {
+        RuleNeeds::default()
     }
 
-    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+    fn rule(&self, trial: &mut dyn WatchedTrial) -> Ruling {
         match trial.scores().last() {
             Some(&score) if score < self.height => Ruling::stop(Reason::Own("below the bar".into()), score),
             _ => Ruling::default(),

@@ -4,7 +4,7 @@ mod bar;
 
 use bar::Bar;
 use foretell::{
-    Configuration, FitError, Forecast, Model, Predictor, Query, TrainingSet, Value, check_training,
+    Configuration, FitError, Forecast, Model, Predictor, RunQuery, TrainingSet, Value, check_training,
 };
 use foretell_search::{Catalogue, Sampler, SearchSpace, Space, Worth};
 use rand::{Rng, RngExt};
@@ -31,7 +31,7 @@ impl Predictor for Flat {
 }
 
 impl Model for FlatModel {
-    fn forecast(&self, _: &Query<'_>) -> Forecast {
+    fn forecast(&self, _: &RunQuery<'_>) -> Forecast {
         self.0.clone()
     }
 
@@ -48,11 +48,11 @@ impl Sampler for Ladder {
         Some(Configuration::from([(self.0.clone(), Value::Number(trial as f64))]))
     }
 
-    fn started(&mut self, _: u64, _: &Configuration) {}
+    fn observe_start(&mut self, _: u64, _: &Configuration) {}
 
     fn learn(&mut self, _: u64, _: &Configuration, _: Worth) {}
 
-    fn failed(&mut self, _: u64, _: &Configuration) {}
+    fn observe_failure(&mut self, _: u64, _: &Configuration) {}
 }
 
 fn ladder(_: &Json, space: &Space, _seed: u64) -> Result<Box<dyn Sampler>, String> {
@@ -76,7 +76,7 @@ impl SearchSpace for Words {
     }
 
     fn check(&self, configuration: &Configuration) -> Result<(), String> {
-        match configuration.get("word").and_then(Value::text) {
+        match configuration.get("word").and_then(Value::as_text) {
             Some(word) if word.len() == 3 => Ok(()),
             _ => Err("a word has three letters".to_owned()),
         }
@@ -90,5 +90,5 @@ fn main() -> ExitCode {
         .with_rule::<Bar>()
         .with_space("words", "Words of three letters.", |_| Ok(Arc::new(Words)));
     let words: Vec<_> = std::env::args_os().collect();
-    ExitCode::from(foretell_cli::run_with(&words, &catalogue))
+    ExitCode::from(foretell_cli::run_with_catalogue(&words, &catalogue))
 }

@@ -4,7 +4,7 @@
 //! have finished; of the others the first SEEN points are known. Prints their forecasts and the samples of the
 //! noise as JSON.
 
-use foretell::{FeatureGroup, Matrix, Predictor, Query, TrainingSet};
+use foretell::{FeatureGroup, Matrix, Predictor, RunQuery, TrainingSet};
 use foretell_paper::Bnn;
 use std::path::Path;
 use std::time::Instant;
@@ -45,11 +45,11 @@ fn main() -> Outcome<()> {
     let model = bnn.fit(&training)?;
     let fit_seconds = begun.elapsed().as_secs_f64();
     let forecast =
-        |i: usize| model.forecast(&Query { prefix: &curves[i][..seen], configuration: &configurations[i] });
+        |i: usize| model.forecast(&RunQuery { prefix: &curves[i][..seen], configuration: &configurations[i] });
     let forecasts: Vec<_> = (finished..curves.len()).map(forecast).collect();
     let means: Vec<f64> = forecasts.iter().map(|forecast| forecast.mean).collect();
     let deviations: Vec<f64> = forecasts.iter().map(|forecast| forecast.standard_deviation()).collect();
-    let noise = bnn.noise(&training)?;
+    let noise = bnn.sample_noise(&training)?;
     println!(
         "{{\"means\": {means:?}, \"deviations\": {deviations:?}, \"noise\": {noise:?}, \"fit_seconds\": {fit_seconds}}}"
     );

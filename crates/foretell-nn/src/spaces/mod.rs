@@ -39,7 +39,7 @@ pub fn find_space(name: &str) -> Result<&'static dyn Space, Error> {
 ///
 /// The space of the spec has the recipe: starting weights, optimizer, schedule of the learning rate. MetaQNN's has a retry
 /// rule: where no starting rate is given, there are up to five attempts with falling rates and fresh weights, each of at most
-/// [`PROBATION`](crate::PROBATION) steps in whole epochs, until one passes [`least_accuracy`](crate::least_accuracy) and is
+/// [`PROBATION_STEPS`](crate::PROBATION_STEPS) steps in whole epochs, until one passes [`min_accuracy`](crate::min_accuracy) and is
 /// continued. Only the continued attempt is reported; epochs of failed ones are counted in `failed_epochs`. If all fail, the
 /// accuracy of guessing is reported for each epoch and nothing more is computed.
 ///

@@ -43,7 +43,7 @@ pub struct PoolingSize {
 /// - from a fully connected layer: another one of at most its size, up to `max_fully_connected` of them.
 ///
 /// The *true* side s is tracked in addition: ⌈(s − kernel + 1)/stride⌉ after a pooling, s after a convolution. Since
-/// kernel < b ≤ s, every network of the space can be built ([`LayerSequence::counts`](foretell::LayerSequence::counts) never refuses it).
+/// kernel < b ≤ s, every network of the space can be built ([`LayerSequence::network_counts`](foretell::LayerSequence::network_counts) never refuses it).
 /// Images that are not square count by their shorter side.
 ///
 /// Source: Baker, Gupta, Naik & Raskar, "Designing neural network architectures using reinforcement learning", ICLR

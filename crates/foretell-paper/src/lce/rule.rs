@@ -3,7 +3,7 @@
 use super::TerminationMode;
 use foretell_search::{ForecastRule, Reason, RuleNeeds, Ruling, StopRule, StoppingDefaults, WatchedTrial};
 
-/// Stops a trial by the extrapolation of its own curve, by the criterion of [`Termination`](super::Termination) with the study's Δ,
+/// Stops a trial by the extrapolation of its own curve, by the criterion of [`TerminationCriterion`](super::TerminationCriterion) with the study's Δ,
 /// δ and agreeing checks: the published one stops where P(y_T > y_best) < 0.05, so Δ = 0.95.
 ///
 /// * Conservative: a trial that is already better than the best continues, and so does one whose extrapolation leaves the metric's range.

@@ -32,7 +32,7 @@ pub enum WalkerMove {
     Differential,
 }
 
-/// When a chain is long enough: every [`Self::CHECK`] steps, the first half is taken as burn-in and the rest is judged.
+/// When a chain is long enough: every [`Self::CHECK_INTERVAL`] steps, the first half is taken as burn-in and the rest is judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConvergenceCriterion {
     /// The largest split R̂ of the recorded quantity, over the halves of the ensemble's walks.

@@ -83,7 +83,7 @@ pub struct TerminationJudgment {
 }
 
 impl TerminationCriterion {
-    /// Judges a running `curve` against the best final score so far. See [`Termination`].
+    /// Judges a running `curve` against the best final score so far. See [`TerminationCriterion`].
     ///
     /// ```
     /// use foretell_paper::lce::{LceOptions, PartialCurve, Termination};

@@ -60,7 +60,7 @@ pub struct ReproductionRequest {
     pub draws: Option<usize>,
     /// The file of finished rows.
     pub resume: Option<PathBuf>,
-    /// Fractions of the curve in the part [`Part::Observed`].
+    /// Fractions of the curve in the part [`PaperPart::Observed`].
     pub observed: Vec<f64>,
     /// Predictors in that part.
     pub predictors: Vec<&'static str>,
@@ -115,7 +115,7 @@ impl ReproductionRequest {
     /// Measures all that was asked for. Each row is noted when it is ready.
     ///
     /// # Errors
-    /// [`Failed`] where no released file can be read, or the file of finished rows cannot be read or written.
+    /// [`ReproductionError`] where no released file can be read, or the file of finished rows cannot be read or written.
     pub fn reproduce(self) -> Result<ReproductionResult, ReproductionError> {
         let (sets, unreadable) = read_released(&self.folder, self.show)?;
         let kept = KeptRows::open(self.resume.as_deref(), self.show)?;
@@ -153,7 +153,7 @@ impl ReproductionResult {
         &self.figure_evidence.replays
     }
 
-    /// The cells of [`Part::Observed`], each file in its first preparation.
+    /// The cells of [`PaperPart::Observed`], each file in its first preparation.
     pub fn observed_accuracies(&self) -> Vec<PredictorAccuracy<'_>> {
         let rows = self.figure_evidence.first_preparation_rows(PaperPart::Observed);
         rows.filter_map(|row| {

@@ -57,6 +57,6 @@ pub struct UnreadReports {
 pub enum StartPoint {
     /// From its beginning.
     Anew,
-    /// With checkpoints: of the step that [`Start::from`] names, or of one that was never reported.
+    /// With checkpoints: of the step that [`TrainingStart::from`] names, or of one that was never reported.
     Resumed,
 }

@@ -22,7 +22,7 @@ pub struct HostCalls<S: Store> {
 }
 
 impl<S: Store> HostDoor<S> {
-    /// A door, and its inner side for a [driver](crate::Driver::open_to).
+    /// A door, and its inner side for a [driver](crate::Driver::with_remote_trainings).
     pub fn new() -> (Self, HostCalls<S>) {
         let (sender, receiver) = channel();
         (Self { calls: sender }, HostCalls { calls: receiver })

@@ -202,7 +202,7 @@ impl Leases {
         Self { noted: Some(folder.join(LEASES_FILE)), ..self }
     }
 
-    /// Starts from the [pauses](foretell_search::Times::pauses) that the study's log knows.
+    /// Starts from the [pauses](foretell_search::StudyTimes::pauses) that the study's log knows.
     #[must_use]
     pub fn with_pauses(self, (milliseconds, count): (u64, u64)) -> Self {
         let count = u32::try_from(count).unwrap_or(u32::MAX);

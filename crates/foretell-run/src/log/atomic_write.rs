@@ -85,7 +85,7 @@ impl Drop for DraftFile {
     }
 }
 
-/// Writes `text` to `path` in a study's folder, like a [`Draft`]: it means nothing after a loss of power, and is written again at the
+/// Writes `text` to `path` in a study's folder, like a [`DraftFile`]: it means nothing after a loss of power, and is written again at the
 /// next start.
 ///
 /// # Errors
@@ -106,10 +106,10 @@ pub fn write_privately(path: &Path, text: &[u8]) -> io::Result<()> {
     draft.finish()
 }
 
-/// Writes `text` to the file that the user named, as a [`Draft`] is.
+/// Writes `text` to the file that the user named, as a [`DraftFile`] is.
 ///
 /// # Errors
-/// Those of [`Draft::of_output`] and [`Draft::finish`].
+/// Those of [`DraftFile::for_output`] and [`DraftFile::finish`].
 pub fn write_output(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     let mut draft = DraftFile::for_output(path)?;
     draft.write_all(text.as_ref())?;

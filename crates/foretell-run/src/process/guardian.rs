@@ -48,7 +48,7 @@ pub struct Guardian {
 }
 
 impl Guardian {
-    /// Starts the guardian of the study in `directory`: `program`, which calls [`guard`] with the two words that follow
+    /// Starts the guardian of the study in `directory`: `program`, which calls [`run_guardian`] with the two words that follow
     /// those of `program` on its command line. `say` hears that it had to be started again.
     ///
     /// # Errors

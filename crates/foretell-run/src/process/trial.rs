@@ -36,7 +36,7 @@ use foretell_search::known_resource;
 /// | `FORETELL_MAX_RESOURCE`   | `max_resource`; not set while it is unknown               |
 /// | `FORETELL_UNTIL`          | `until`; not set while it is unknown                      |
 /// | `FORETELL_RESUME_FROM`    | `resume_from`; not set when there is none                 |
-/// | `FORETELL_PARENT`         | who started it, for [`crate::parent_alive_guard`]         |
+/// | `FORETELL_PARENT`         | who started it, for [`crate::watch_parent`]         |
 /// | `FORETELL_START`          | a name of this start, for [`crate::end_abandoned`]        |
 /// | `PYTHONUNBUFFERED`        | 1 unless set: Python would hold reports back in a pipe    |
 /// | `PYTHONPATH`, …          | with the hook ([`HookScope`]) in front, where one is asked for       |

@@ -26,7 +26,7 @@ pub type PredictorTeacher =
 /// with a sampler that learns the one nearest to its proposal. A replay takes no notice of limits, budgets, repeats and queued trials.
 #[derive(Clone)]
 pub struct ReplaySetting {
-    /// The study: [`Table::study`] with other fields, or one that a search would resolve. Its trials are at most as many as there are runs, its length
+    /// The study: [`RunTable::study`] with other fields, or one that a search would resolve. Its trials are at most as many as there are runs, its length
     /// is counted in points, and its seed is also that of the orders.
     pub study: StudySpec,
     /// The predictor of its forecasts (`None` if it makes none).

@@ -47,7 +47,7 @@ impl Session {
 
 impl<S: Store> Session<S> {
     /// A session on the study of `spec` in `store`: a new one if the store is empty, else the one that is there, which may
-    /// have had other [`Settings`]: then their change is recorded. The store is read once, one record at a time (twice if it holds more trials than
+    /// have had other [`StudySettings`]: then their change is recorded. The store is read once, one record at a time (twice if it holds more trials than
     /// `spec` plans for, or the caller brings `parts`).
     ///
     /// # Errors

@@ -107,17 +107,17 @@ impl RuleNeeds {
 /// A rule that stops running trials.
 ///
 /// The rulings depend only on the input, so that a study's log, replayed, restores the study. What a rule learns from other trials is kept
-/// by the study, as its [`Learner`].
+/// by the study, as its [`RuleLearner`].
 ///
 /// ```
-/// use foretell_search::{Needs, Reason, Ruling, StopRule, Watched};
+/// use foretell_search::{RuleNeeds, Reason, Ruling, StopRule, Watched};
 ///
 /// /// Stops a trial that is below a bar after ten steps.
 /// struct Bar(f64);
 ///
 /// impl StopRule for Bar {
-///     fn needs(&self, _max_resource: u64) -> Needs {
-///         Needs::default()
+///     fn needs(&self, _max_resource: u64) -> RuleNeeds {
+///         RuleNeeds::default()
 ///     }
 ///
 ///     fn rule(&self, trial: &mut dyn Watched) -> Ruling {
@@ -165,7 +165,7 @@ pub trait StopRule: Send + Sync {
 /// A stop rule that a catalogue knows by name. Its settings are its fields.
 ///
 /// ```
-/// use foretell_search::{Catalogue, NamedRule, Needs, Ruling, StopRule, Watched};
+/// use foretell_search::{Catalogue, NamedRule, RuleNeeds, Ruling, StopRule, Watched};
 /// use serde::{Deserialize, Serialize};
 ///
 /// /// Stops nothing before a step, and everything there.
@@ -188,8 +188,8 @@ pub trait StopRule: Send + Sync {
 /// }
 ///
 /// impl StopRule for Curfew {
-///     fn needs(&self, _max_resource: u64) -> Needs {
-///         Needs::default()
+///     fn needs(&self, _max_resource: u64) -> RuleNeeds {
+///         RuleNeeds::default()
 ///     }
 ///
 ///     fn rule(&self, trial: &mut dyn Watched) -> Ruling {
@@ -210,7 +210,7 @@ pub trait NamedRule: StopRule + Serialize + DeserializeOwned + Default + 'static
     const SETTING_DOCS: &'static [(&'static str, &'static str)] = &[];
 }
 
-/// The facts of a study that a [`Learner`] starts from.
+/// The facts of a study that a [`RuleLearner`] starts from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudyPlan {
     /// The steps of a whole training.
@@ -242,7 +242,7 @@ pub trait RuleLearner: Any + Send + Sync {
     }
 }
 
-/// How a trial ended, for a [`Learner`].
+/// How a trial ended, for a [`RuleLearner`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrialOutcome {
     /// Trained to its end.

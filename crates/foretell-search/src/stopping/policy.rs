@@ -10,10 +10,10 @@ use std::sync::Arc;
 /// The rule that stops running trials: an entry of a [`Catalogue`](crate::Catalogue), with its settings.
 ///
 /// ```
-/// use foretell_search::{MedianRule, PatienceRule, Policy};
+/// use foretell_search::{MedianRule, PatienceRule, StopPolicy};
 ///
-/// assert_eq!(Policy::from(MedianRule).name(), "median");
-/// let patience = Policy::from(PatienceRule { patience: 7 });
+/// assert_eq!(StopPolicy::from(MedianRule).name(), "median");
+/// let patience = StopPolicy::from(PatienceRule { patience: 7 });
 /// assert_eq!(serde_json::to_value(&patience).unwrap(), serde_json::json!({"patience": {"patience": 7}}));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -229,7 +229,7 @@ impl Study {
         &self.warm_start
     }
 
-    /// The state of its sampler: see [`Sampler::learned`](crate::Sampler::learned).
+    /// The state of its sampler: see [`Sampler::learned_state`](crate::Sampler::learned_state).
     pub fn learned_state(&self) -> Option<serde_json::Value> {
         self.sampler.learned_state()
     }
@@ -239,7 +239,7 @@ impl Study {
         &self.progress
     }
 
-    /// The best trial so far: see [`Summary::best`](crate::Summary). O(log trials).
+    /// The best trial so far: see [`Summary::best`](crate::StudySummary). O(log trials).
     pub fn best(&self) -> Option<Best> {
         let (trial, score) = self.progress.leader()?;
         let value = self.spec.direction.to_value(score);

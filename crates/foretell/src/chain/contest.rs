@@ -79,7 +79,7 @@ enum ContestEvent {
 
 /// The trials of a search, and earlier studies to learn from.
 ///
-/// The runs of earlier studies enter the regressions of the [`Chain`] as far as they go. Each chance is multiplied by F₀(x)^(N − n) for the N − n trials to
+/// The runs of earlier studies enter the regressions of the [`ChainForecaster`] as far as they go. Each chance is multiplied by F₀(x)^(N − n) for the N − n trials to
 /// come, with F₀ the mean distribution of the final scores of earlier runs. They count only while both
 ///
 /// L = Σ ln(p(y | with earlier runs)/p(y | without)) > 2

@@ -9,9 +9,9 @@ use thiserror::Error;
 
 /// The name of the configuration value that contains a network in layer notation, as in the paper's released data.
 pub const NETWORK_KEY: &str = "net";
-/// The name of the configuration value with a network's number of weights ([`Counts::weights`]).
+/// The name of the configuration value with a network's number of weights ([`NetworkCounts::weights`]).
 pub const WEIGHTS_KEY: &str = "weights";
-/// The name of the value with a network's multiply-adds per image ([`Counts::multiply_adds`]).
+/// The name of the value with a network's multiply-adds per image ([`NetworkCounts::multiply_adds`]).
 pub const FLOPS_KEY: &str = "flops";
 
 /// One layer of a [`LayerSequence`]. Dropout is a layer of the notation but not of the depth.

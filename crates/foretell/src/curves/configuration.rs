@@ -73,9 +73,9 @@ impl Value {
     ///
     /// ```
     /// use foretell::Value;
-    /// assert_eq!(Value::of_cell("1e-3"), Value::Number(0.001));
-    /// assert_eq!(Value::of_cell("adam"), Value::Text("adam".into()));
-    /// assert_eq!(Value::of_cell(" "), Value::Missing);
+    /// assert_eq!(Value::from_cell("1e-3"), Value::Number(0.001));
+    /// assert_eq!(Value::from_cell("adam"), Value::Text("adam".into()));
+    /// assert_eq!(Value::from_cell(" "), Value::Missing);
     /// ```
     pub fn from_cell(cell: &str) -> Self {
         let cell = cell.trim();

@@ -48,7 +48,7 @@ pub enum CurveError {
 ///
 /// ```
 /// use foretell::{Curve, Direction, RunScore};
-/// let curve = Curve::of_epochs(&[0.2, 0.9, 0.4, 0.8], Direction::Maximize);
+/// let curve = Curve::from_epoch_values(&[0.2, 0.9, 0.4, 0.8], Direction::Maximize);
 /// let worth = |text: &str| text.parse::<RunScore>().unwrap().value_of(&curve);
 /// assert_eq!([worth("last"), worth("best")], [Some(0.8), Some(0.9)]);
 /// assert!((worth("last:2").unwrap() - 0.6).abs() < 1e-12);
@@ -146,7 +146,7 @@ impl schemars::JsonSchema for RunScore {
 ///
 /// Values that are not finite are not scores. Inside a curve they are gaps: the step is simply absent. At the end of a
 /// curve they mean that the training diverged: [`Curve::diverged_at`] keeps the first such step. A curve that is cut off inside a gap
-/// ends there like one that diverged: [`Curve::gaps`] keeps where they begin.
+/// ends there like one that diverged: [`Curve::gap_starts`] keeps where they begin.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
     steps: Vec<f64>,
@@ -186,7 +186,7 @@ impl Curve {
     ///
     /// ```
     /// use foretell::{Curve, Direction};
-    /// assert_eq!(Curve::of_epochs(&[0.3, 0.5], Direction::Maximize).steps(), [1.0, 2.0]);
+    /// assert_eq!(Curve::from_epoch_values(&[0.3, 0.5], Direction::Maximize).steps(), [1.0, 2.0]);
     /// ```
     pub fn from_epoch_values(values: &[f64], direction: Direction) -> Self {
         let steps: Vec<f64> = (1..=values.len()).map(|epoch| epoch as f64).collect();
@@ -267,7 +267,7 @@ impl Curve {
     ///
     /// ```
     /// use foretell::{Curve, Direction};
-    /// let curve = Curve::of_epochs(&[0.1, f64::NAN, f64::NAN, 0.4], Direction::Maximize);
+    /// let curve = Curve::from_epoch_values(&[0.1, f64::NAN, f64::NAN, 0.4], Direction::Maximize);
     /// assert_eq!((curve.gaps(), curve.diverged_at()), (&[2.0][..], None));
     /// assert_eq!(curve.until(3.0).diverged_at(), Some(2.0)); // who looks then cannot know that it recovers
     /// ```
@@ -297,7 +297,7 @@ impl Curve {
     ///
     /// ```
     /// use foretell::{Curve, Direction};
-    /// let loss = Curve::of_epochs(&[0.9, 0.5, 0.7, 0.4], Direction::Minimize);
+    /// let loss = Curve::from_epoch_values(&[0.9, 0.5, 0.7, 0.4], Direction::Minimize);
     /// assert_eq!(loss.running_best().scores(), [-0.9, -0.5, -0.5, -0.4]);
     /// ```
     #[must_use]

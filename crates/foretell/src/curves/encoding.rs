@@ -52,7 +52,7 @@ pub const ARCHITECTURE_FEATURES: [&str; 12] = [
 /// * a missing number becomes the mean of the others, and a column of its own marks it;
 /// * text with at most 12 different values becomes one 0/1 column per value (all 0 for a value never seen);
 /// * text in layer notation becomes [`ARCHITECTURE_FEATURES`], counted for 3×32×32 images;
-/// * text with more values is left out, see [`Encoder::left_out`];
+/// * text with more values is left out, see [`ConfigurationEncoder::left_out_columns`];
 /// * columns that never vary are dropped.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConfigurationEncoder {
@@ -120,12 +120,12 @@ impl ConfigurationEncoder {
         self.columns.iter().filter_map(strangeness).collect()
     }
 
-    /// The feature group of each column that [`Encoder::encode`] gives.
+    /// The feature group of each column that [`ConfigurationEncoder::encode`] gives.
     pub fn column_groups(&self) -> Vec<FeatureGroup> {
         self.columns.iter().flat_map(|(_, group, encoding)| vec![*group; width(encoding)]).collect()
     }
 
-    /// The names of the columns that [`Encoder::encode`] gives.
+    /// The names of the columns that [`ConfigurationEncoder::encode`] gives.
     pub fn column_names(&self) -> Vec<String> {
         let names = self.columns.iter().flat_map(|(name, _, encoding)| match encoding {
             ColumnEncoding::Number { least, indicator, .. } => {
@@ -153,7 +153,7 @@ impl ConfigurationEncoder {
             .collect()
     }
 
-    /// `configuration` as numbers, one for each of [`Encoder::names`].
+    /// `configuration` as numbers, one for each of [`ConfigurationEncoder::column_names`].
     pub fn encode(&self, configuration: &Configuration) -> Vec<f64> {
         let mut row = Vec::new();
         for (name, _, encoding) in &self.columns {

@@ -82,9 +82,9 @@ pub struct HistoryOptions {
 ///
 /// * Curves that share their steps keep them; otherwise values are interpolated straight-line onto a grid, and steps
 ///   before a curve's first point get its first value.
-/// * Scores below [`History::floor`] are drawn together, so that one loss of 10¹² does not decide every regression. A score s below
+/// * Scores below [`History::score_floor`] are drawn together, so that one loss of 10¹² does not decide every regression. A score s below
 ///   the floor f becomes f − R·d/(R + d), d = f − s, R the distance of the floor from the score that it is measured from. The order
-///   stays, and no score is as low as f − R. [`History::score`] does this and [`History::value`] undoes it.
+///   stays, and no score is as low as f − R. [`History::to_score`] does this and [`History::to_value`] undoes it.
 ///   With [`HistoryOptions::literal`] scores stay as they are.
 /// * A run that diverged counts as completed, with a final score of f − R; where the best value counts, it keeps its best so far.
 /// * A run that ends before the target without diverging is unfinished: it can be asked about, not learned from.
@@ -180,7 +180,7 @@ impl History {
     }
 
     /// The scores of this `curve` on the grid, as far as it goes, on the history's scale. After a divergence, the score is
-    /// [`History::lowest`].
+    /// [`History::lowest_score`].
     pub fn prefix_of(&self, curve: &Curve) -> Vec<f64> {
         self.scores_on_grid(&self.run_score.score_curve(curve))
     }
@@ -341,19 +341,19 @@ impl History {
     }
 
     /// The metric value, in the user's unit and direction, of a score of this history; the worst value of any run for all scores
-    /// that are lower than it, such as [`History::lowest`], where a run that diverged stands. A better score never has a worse value.
+    /// that are lower than it, such as [`History::lowest_score`], where a run that diverged stands. A better score never has a worse value.
     pub fn to_value(&self, score: f64) -> f64 {
         self.direction()
             .to_value(self.scale.invert(self.expand_below_floor(score, self.worst), self.direction()))
     }
 
-    /// The score, on the history's scale, of a metric value in the user's unit: undone by [`History::value`] for all values that
+    /// The score, on the history's scale, of a metric value in the user's unit: undone by [`History::to_value`] for all values that
     /// are no worse than the worst of any run.
     pub fn to_score(&self, value: f64) -> f64 {
         self.compress_below_floor(self.scale.apply(self.direction().to_score(value), self.direction()))
     }
 
-    /// [`History::value`] of the score that a run worth `now` may reach, held to possible values: a quantile of an accuracy that lies
+    /// [`History::to_value`] of the score that a run worth `now` may reach, held to possible values: a quantile of an accuracy that lies
     /// above 1 is 1, and where the best value counts none lies below `now`. A run may end worse than all others did.
     pub fn possible_value(&self, score: f64, now: f64) -> f64 {
         let score = match self.run_score {
@@ -496,7 +496,7 @@ fn from_ordered_bits(bits: u64) -> f64 {
     f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
 }
 
-/// See [`History::floor`]; and its distance from the score that it is measured from.
+/// See [`History::score_floor`]; and its distance from the score that it is measured from.
 fn floor(curves: &[&Curve], target: f64, direction: Direction, scale: Scale) -> (f64, f64) {
     let scaled = |score: f64| scale.apply(score, direction);
     let mut first: Vec<f64> = curves.iter().filter_map(|c| c.scores().first()).map(|&s| scaled(s)).collect();

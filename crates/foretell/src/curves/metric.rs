@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// Whether larger or smaller values of a metric are better.
 ///
-/// Values are turned once, where they enter ([`Direction::score`]), so that everywhere inside Foretell a larger
-/// *score* is better; they are turned back ([`Direction::value`]) only to be shown.
+/// Values are turned once, where they enter ([`Direction::to_score`]), so that everywhere inside Foretell a larger
+/// *score* is better; they are turned back ([`Direction::to_value`]) only to be shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

@@ -4,7 +4,7 @@ use crate::curves::curve::Curve;
 use crate::curves::history::History;
 use crate::curves::scale::Scale;
 
-/// The state of a run relative to a [`History`]. Only runs that are [`Standing::Running`] are forecast.
+/// The state of a run relative to a [`History`]. Only runs that are [`RunStanding::Running`] are forecast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RunStanding {
     /// The curve is on its way to the target, or has no point yet.
@@ -28,7 +28,7 @@ pub enum RunStanding {
         /// The value, in the metric's own unit.
         value: f64,
     },
-    /// One of its values lies outside the bounds of the history's metric: see [`History::bounds`].
+    /// One of its values lies outside the bounds of the history's metric: see [`History::metric_bounds`].
     OutOfBounds {
         /// The step of that value.
         step: f64,
@@ -42,7 +42,7 @@ impl History {
     ///
     /// ```
     /// use foretell::{Configuration, Curve, Direction, History, HistoryOptions, Run, Standing};
-    /// let loss = |values: &[f64]| Curve::of_epochs(values, Direction::Minimize);
+    /// let loss = |values: &[f64]| Curve::from_epoch_values(values, Direction::Minimize);
     /// let run = Run { id: "a".into(), configuration: Configuration::new(), curve: loss(&[2.0, 1.5, 1.0]) };
     /// let history = History::new(&[run], &HistoryOptions::default())?;
     /// assert_eq!(history.standing(&loss(&[2.0, 1.9])), Standing::Running);

@@ -59,7 +59,7 @@ impl TrainingSet {
         RunQuery { prefix: self.prefixes.row(i), configuration: self.configurations.row(i) }
     }
 
-    /// The last score of each run: [`Query::last_score`].
+    /// The last score of each run: [`RunQuery::last_score`].
     pub fn last_scores(&self) -> Vec<f64> {
         (0..self.len()).map(|i| self.query(i).last_score()).collect()
     }

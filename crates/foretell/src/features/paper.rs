@@ -69,7 +69,7 @@ impl std::str::FromStr for FeatureSet {
 ///
 /// ```
 /// let mut row = Vec::new();
-/// foretell::time_series_features(&[0.1, 0.4, 0.5], &mut row);
+/// foretell::append_time_series_features(&[0.1, 0.4, 0.5], &mut row);
 /// let expected = [0.1, 0.4, 0.5, 0.3, 0.1, -0.2];
 /// assert!(row.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12) && row.len() == 6);
 /// ```

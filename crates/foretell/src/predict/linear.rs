@@ -24,7 +24,7 @@ use crate::predict::row_regression::{RowRegression, fit_rows};
 /// If every final score is 2·y_1 + 0.1, it finds that line:
 ///
 /// ```
-/// use foretell::{FeatureSet, Matrix, Ols, Predictor, TrainingSet};
+/// use foretell::{FeatureSet, Matrix, OlsRegression, Predictor, TrainingSet};
 /// let runs = TrainingSet {
 ///     steps: vec![1.0],
 ///     target_step: 9.0,
@@ -35,7 +35,7 @@ use crate::predict::row_regression::{RowRegression, fit_rows};
 ///     ..TrainingSet::default()
 /// };
 /// let model = OlsRegression { features: FeatureSet::default() }.fit(&runs)?;
-/// let forecast = model.forecast(&foretell::Query { prefix: &[0.3], configuration: &[] });
+/// let forecast = model.forecast(&foretell::RunQuery { prefix: &[0.3], configuration: &[] });
 /// assert!((forecast.mean - 0.7).abs() < 1e-12 && forecast.scale < 1e-12);
 /// # Ok::<(), foretell::FitError>(())
 /// ```

@@ -27,7 +27,7 @@ const PLAUSIBLE_RANGE_FRACTION: f64 = 0.3;
 /// O(n) to fit, O(1) to forecast. The rule is Foretell's own.
 ///
 /// ```
-/// use foretell::{Matrix, MeanGain, Predictor, Query, TrainingSet};
+/// use foretell::{Matrix, MeanGain, Predictor, RunQuery, TrainingSet};
 /// // two runs, seen at the first of two epochs, gained 0.1 and 0.2
 /// let training = TrainingSet {
 ///     steps: vec![1.0],
@@ -36,7 +36,7 @@ const PLAUSIBLE_RANGE_FRACTION: f64 = 0.3;
 ///     targets: vec![0.3, 0.6],
 ///     ..TrainingSet::default()
 /// };
-/// let forecast = MeanGain.fit(&training)?.forecast(&Query { prefix: &[0.5], configuration: &[] });
+/// let forecast = MeanGain.fit(&training)?.forecast(&RunQuery { prefix: &[0.5], configuration: &[] });
 /// assert!((forecast.mean - 0.6).abs() < 1e-12); // 0.5 + (0.1 + 0.2)/3
 /// // u = 0.3 · ½ · 0.4 = 0.06, σ² = (0 + 0.1² + 0.06²)/3
 /// assert!((forecast.scale - (0.0136_f64 / 3.0).sqrt()).abs() < 1e-12);

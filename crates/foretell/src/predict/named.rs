@@ -67,7 +67,7 @@ impl PredictorEntry {
     }
 }
 
-/// Predictors by name. [`Default`] is those of this crate; [`with`](Self::with) adds others.
+/// Predictors by name. [`Default`] is those of this crate; [`with_predictor`](Self::with_predictor) adds others.
 ///
 /// ```
 /// use foretell::{LastValue, PredictorOptions, Predictors};
@@ -109,7 +109,7 @@ impl PredictorRegistry {
     /// `NAME+calibrated` the one calibrated for each run: see [`WithSpread`].
     ///
     /// # Errors
-    /// [`UnknownPredictor`] if `name` is none of [`names`](Self::names), with or without a spread.
+    /// [`UnknownPredictor`] if `name` is none of [`predictor_names`](Self::predictor_names), with or without a spread.
     pub fn make_predictor(
         &self,
         name: &str,
@@ -128,7 +128,7 @@ impl PredictorRegistry {
     }
 }
 
-/// Returns the predictor of this crate with this name (see [`Predictors::predictor`]).
+/// Returns the predictor of this crate with this name (see [`PredictorRegistry::make_predictor`]).
 ///
 /// # Errors
 /// [`UnknownPredictor`] if there is none.

@@ -22,7 +22,7 @@ pub enum SpreadSource {
 
 /// A predictor whose forecasts keep their means, but get a standard deviation from its held-out forecasts.
 ///
-/// [`Spread::Gaussian`] is the paper's σ(τ). [`Spread::Calibrated`] says of a run with mean ŷ and own scale u (a Gaussian
+/// [`SpreadSource::Gaussian`] is the paper's σ(τ). [`SpreadSource::Calibrated`] says of a run with mean ŷ and own scale u (a Gaussian
 /// process has one for each run, most predictors one for all) that the p-quantile of y_T, z = Φ⁻¹(p), is
 ///
 /// ŷ + s · (1 + 2.5/n) · [(1 − w)·k·t_ν(p') + w·c_p'],  s = u · local(ŷ),  w = m/(m + 10)
@@ -49,7 +49,7 @@ pub enum SpreadSource {
 /// Vovk, Gammerman & Shafer, *Algorithmic Learning in a Random World*, 2005 (conformal quantiles).
 ///
 /// ```
-/// use foretell::{LastValue, Matrix, Predictor, Query, Spread, TrainingSet, WithSpread};
+/// use foretell::{LastValue, Matrix, Predictor, RunQuery, Spread, TrainingSet, WithSpread};
 /// // the last value never errs by more than 0.1, always downwards
 /// let training = TrainingSet {
 ///     steps: vec![1.0],
@@ -60,7 +60,7 @@ pub enum SpreadSource {
 /// };
 /// let fit = |spread| {
 ///     let predictor = WithSpread { predictor: Box::new(LastValue), spread, name: "mine" };
-///     predictor.fit(&training).map(|model| model.forecast(&Query { prefix: &[7.0], configuration: &[] }))
+///     predictor.fit(&training).map(|model| model.forecast(&RunQuery { prefix: &[7.0], configuration: &[] }))
 /// };
 /// // a Gaussian is symmetric; held-out residuals are not
 /// assert!(fit(Spread::Gaussian)?.quantile(0.1) < 6.95);

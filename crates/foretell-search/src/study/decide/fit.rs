@@ -31,7 +31,7 @@ struct ForecasterLesson {
     predictor: Arc<dyn Predictor>,
 }
 
-/// A fitted model, to return to the study with [`Study::fitted`].
+/// A fitted model, to return to the study with [`Study::accept_fit`].
 pub struct FittedModel {
     level: u64,
     basis: ForecasterBasis,

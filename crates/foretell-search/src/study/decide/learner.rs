@@ -26,7 +26,7 @@ impl Study {
         }
     }
 
-    /// The earlier studies that its stop rule learns from, with whether each counts by now: see [`Learner::lessons`].
+    /// The earlier studies that its stop rule learns from, with whether each counts by now: see [`RuleLearner::lessons`].
     pub fn lessons(&self) -> Vec<EarlierStudy> {
         self.learner.as_ref().map(|learner| learner.lessons()).unwrap_or_default()
     }

@@ -51,7 +51,7 @@ pub struct StudySpec {
     /// Whether somebody chose that value. Otherwise the values that trials return choose it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub score_chosen: bool,
-    /// Whether trials return scores that are none of their reports, as their [`Relation`](crate::Relation) has shown.
+    /// Whether trials return scores that are none of their reports, as their [`ReturnRelation`](crate::ReturnRelation) has shown.
     #[serde(skip)]
     pub returns_own_scores: bool,
     /// The objectives in addition to the metric.
@@ -547,7 +547,7 @@ impl StudySpec {
             && run.curve.last_point().is_some_and(|(step, _)| step >= self.max_resource as f64)
     }
 
-    /// Whether `other` is the same study, possibly with other [`Settings`](crate::Settings).
+    /// Whether `other` is the same study, possibly with other [`StudySettings`](crate::StudySettings).
     pub fn continues(&self, other: &Self) -> bool {
         // without rungs, a study that learns which value its trials return may change the score by itself
         let run_score = if self.schedule.is_full() { self.run_score } else { other.run_score };

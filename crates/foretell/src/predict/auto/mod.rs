@@ -30,7 +30,7 @@ const MAX_RUNS: usize = 1000;
 /// From 10 runs on ŷ is drawn to their mean as far as held-out errors do not show that it is nearer to the ends than the mean is.
 ///
 /// Each ŷ_e is clipped to what completed runs have done from here, and to the best score that there can be. The scale is
-/// √(s² + u² + Σ_e a_e (ŷ_e − ŷ)²), s the pair's own and u = 0.3·(1 − t/T)·range/n, calibrated as [`Spread::Calibrated`] says: few
+/// √(s² + u² + Σ_e a_e (ŷ_e − ŷ)²), s the pair's own and u = 0.3·(1 − t/T)·range/n, calibrated as [`SpreadSource::Calibrated`] says: few
 /// runs that end alike do not make a forecast sure.
 ///
 /// Needs 3 runs; the order of runs does not matter. Of more than 1000 runs it learns from 1000, evenly by their final score;
@@ -38,7 +38,7 @@ const MAX_RUNS: usize = 1000;
 /// are Foretell's own.
 ///
 /// ```
-/// use foretell::{Auto, Matrix, Predictor, Query, TrainingSet};
+/// use foretell::{AutoPredictor, Matrix, Predictor, RunQuery, TrainingSet};
 /// // twenty runs that gain 0.1 from 0.02·i: after two steps the third is plain to see
 /// let score = |i: usize, step: f64| 0.02 * i as f64 + 0.05 * step;
 /// let training = TrainingSet {
@@ -48,8 +48,8 @@ const MAX_RUNS: usize = 1000;
 ///     targets: (0..20).map(|i| score(i, 2.0)).collect(),
 ///     ..TrainingSet::default()
 /// };
-/// let model = Auto::default().fit(&training)?;
-/// let forecast = model.forecast(&Query { prefix: &[0.11, 0.16], configuration: &[] });
+/// let model = AutoPredictor::default().fit(&training)?;
+/// let forecast = model.forecast(&RunQuery { prefix: &[0.11, 0.16], configuration: &[] });
 /// assert!((forecast.mean - 0.21).abs() < 0.01);
 /// # Ok::<(), foretell::FitError>(())
 /// ```
