@@ -2,7 +2,7 @@
 #![no_main]
 #![allow(clippy::disallowed_methods, reason = "a test whose thread dies fails")]
 
-use foretell_serve::{Options, Server};
+use foretell_serve::{ServeOptions, Server};
 use libfuzzer_sys::fuzz_target;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -32,7 +32,7 @@ fn address() -> SocketAddr {
     static ADDRESS: OnceLock<SocketAddr> = OnceLock::new();
     *ADDRESS.get_or_init(|| {
         let folder = tempfile::tempdir().expect("there is room").keep();
-        let options = Options::new(folder, "127.0.0.1:0".parse().expect("it is an address"));
+        let options = ServeOptions::new(folder, "127.0.0.1:0".parse().expect("it is an address"));
         let server = Server::bind(options).expect("there is a port");
         let address = server.address();
         std::thread::spawn(move || server.run());

@@ -212,7 +212,7 @@ fn record_types_reasons_and_files_of_a_study_are_documented() {
     for name in records.iter().chain(&reasons) {
         assert!(page.contains(&format!("| `{name}`")), "{name} has no row in trial-protocol.md");
     }
-    let files = item("crates/foretell-run/src/own_files.rs", "const OWN:");
+    let files = item("crates/foretell-run/src/own_files.rs", "const OWN_FILES:");
     let files: Vec<&str> =
         files.iter().filter_map(|line| line.strip_prefix('"')?.split('"').next()).collect();
     assert!(files.len() > 10, "{files:?}");
@@ -254,29 +254,29 @@ fn every_field_of_a_json_document_is_documented() {
     let front = "foretell-search/src/front";
     let documents: [(&str, String, &[&str]); 25] = [
         ("search", "foretell-cli/src/view/report".to_owned(), &["StudyDocument"]),
-        ("search", format!("{search}/explain"), &["PlanDocument", "Planned"]),
-        ("search", summary.to_owned(), &["Summary", "Spent", "StoppedTrial", "Audit", "Shadow"]),
-        ("study", "foretell-cli/src/view/report".to_owned(), &["Leader"]),
+        ("search", format!("{search}/explain"), &["PlanDocument", "SearchPlan"]),
+        ("search", summary.to_owned(), &["StudySummary", "Spent", "StoppedTrial", "StoppingAudit", "ShadowSummary"]),
+        ("study", "foretell-cli/src/view/report".to_owned(), &["LeadingTrial"]),
         ("study", format!("{search}/again"), &["AgainDocument"]),
-        ("study", format!("{study}/list"), &["Listing", "Listed"]),
-        ("study", study.to_owned(), &["Shown"]),
+        ("study", format!("{study}/list"), &["StudyListing", "ListedStudy"]),
+        ("study", study.to_owned(), &["TrialDocument"]),
         ("study", "foretell-search/src/stopping/decision".to_owned(), &["Decision", "RecordedForecast"]),
-        ("study", format!("{study}/compare"), &["CompareDocument", "Side"]),
+        ("study", format!("{study}/compare"), &["CompareDocument", "StudySide"]),
         ("study", format!("{study}/best"), &["BestDocument"]),
-        ("study", format!("{study}/doctor"), &["Diagnosis", "Damage", "Problem", "Computed"]),
-        ("study", front.to_owned(), &["Front", "FrontTrial", "FrontStopped", "FrontStep"]),
-        ("evaluate", "foretell-cli/src/commands/evaluate".to_owned(), &["EvaluateDocument", "Row"]),
-        ("forecast", "foretell-cli/src/commands/forecast".to_owned(), &["ForecastDocument", "Row"]),
+        ("study", format!("{study}/doctor"), &["Diagnosis", "LogDamage", "LogProblem", "ComputedRecord"]),
+        ("study", front.to_owned(), &["ParetoFront", "FrontTrial", "FrontStopped", "FrontStep"]),
+        ("evaluate", "foretell-cli/src/commands/evaluate".to_owned(), &["EvaluateDocument", "EvaluationRow"]),
+        ("forecast", "foretell-cli/src/commands/forecast".to_owned(), &["ForecastDocument", "ForecastRow"]),
         ("replay", format!("{replay}/document"), &["ReplayDocument"]),
-        ("replay", format!("{replay}/report"), &["Row", "BestValue", "Totals", "FrontRow"]),
-        ("replay", format!("{replay}/families"), &["Families", "Together"]),
-        ("replay", format!("{replay}/orders"), &["Order"]),
-        ("reproduce", format!("{reproduce}/report"), &["Document", "Set", "Summary", "Counts"]),
-        ("reproduce", format!("{reproduce}/replayed"), &["Replayed", "Numbers"]),
-        ("reproduce", format!("{reproduce}/measure"), &["Row", "SeedResult"]),
-        ("reproduce", format!("{reproduce}/claims"), &["Judged"]),
-        ("reproduce", format!("{reproduce}/judgment"), &["Comparison", "Value", "Sample"]),
-        ("reproduce", format!("{reproduce}/evidence"), &["Figure"]),
+        ("replay", format!("{replay}/report"), &["SettingRow", "BestValue", "SettingTotals", "FrontRow"]),
+        ("replay", format!("{replay}/families"), &["FamilyComparison", "FamilyRow"]),
+        ("replay", format!("{replay}/orders"), &["RecordedOrder"]),
+        ("reproduce", format!("{reproduce}/report"), &["ReproductionReport", "FileSummary", "ReachedSummary", "ReachedCounts"]),
+        ("reproduce", format!("{reproduce}/replayed"), &["ReplayRow", "ReplayNumbers"]),
+        ("reproduce", format!("{reproduce}/measure"), &["ResultRow", "SeedResult"]),
+        ("reproduce", format!("{reproduce}/claims"), &["JudgedClaim"]),
+        ("reproduce", format!("{reproduce}/judgment"), &["ClaimComparison", "ReportedValue", "SampleSize"]),
+        ("reproduce", format!("{reproduce}/evidence"), &["MeasuredFigure"]),
         ("study", front.to_owned(), &["FrontObjective"]),
     ];
     for (page, source, structs) in documents {
