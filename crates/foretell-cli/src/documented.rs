@@ -255,7 +255,11 @@ fn every_field_of_a_json_document_is_documented() {
     let documents: [(&str, String, &[&str]); 25] = [
         ("search", "foretell-cli/src/view/report".to_owned(), &["StudyDocument"]),
         ("search", format!("{search}/explain"), &["PlanDocument", "SearchPlan"]),
-        ("search", summary.to_owned(), &["StudySummary", "Spent", "StoppedTrial", "StoppingAudit", "ShadowSummary"]),
+        (
+            "search",
+            summary.to_owned(),
+            &["StudySummary", "Spent", "StoppedTrial", "StoppingAudit", "ShadowSummary"],
+        ),
         ("study", "foretell-cli/src/view/report".to_owned(), &["LeadingTrial"]),
         ("study", format!("{search}/again"), &["AgainDocument"]),
         ("study", format!("{study}/list"), &["StudyListing", "ListedStudy"]),
@@ -271,7 +275,11 @@ fn every_field_of_a_json_document_is_documented() {
         ("replay", format!("{replay}/report"), &["SettingRow", "BestValue", "SettingTotals", "FrontRow"]),
         ("replay", format!("{replay}/families"), &["FamilyComparison", "FamilyRow"]),
         ("replay", format!("{replay}/orders"), &["RecordedOrder"]),
-        ("reproduce", format!("{reproduce}/report"), &["ReproductionReport", "FileSummary", "ReachedSummary", "ReachedCounts"]),
+        (
+            "reproduce",
+            format!("{reproduce}/report"),
+            &["ReproductionReport", "FileSummary", "ReachedSummary", "ReachedCounts"],
+        ),
         ("reproduce", format!("{reproduce}/replayed"), &["ReplayRow", "ReplayNumbers"]),
         ("reproduce", format!("{reproduce}/measure"), &["ResultRow", "SeedResult"]),
         ("reproduce", format!("{reproduce}/claims"), &["JudgedClaim"]),
@@ -349,9 +357,9 @@ fn the_short_help_of_search_lists_what_most_people_need_and_the_long_help_all() 
     let (short, long) = (search.render_help().to_string(), search.render_long_help().to_string());
     assert!((12..=16).contains(&most), "{most} flags in -h:\n{short}");
     assert!((40..=58).contains(&all), "{all} flags in --help");
+    let position = |heading: &str| long.find(heading).unwrap_or_else(|| panic!("{heading} is missing"));
+    assert!(position("Your own command:") < position("Built-in networks:"));
     for help in [&short, &long] {
-        let position = |heading: &str| help.find(heading).unwrap_or_else(|| panic!("{heading} is missing"));
-        assert!(position("Your own command:") < position("Built-in networks:"));
         assert!(
             !help.lines().any(|line| line.matches("(default:").count() > 1),
             "a default is said twice:\n{help}"

@@ -55,6 +55,19 @@ fn the_help_of_every_subcommand() {
     }
 }
 
+#[test]
+fn the_short_help_fits_a_screen() {
+    for name in ["search", "replay"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_foretell"))
+            .args([name, "-h"])
+            .env_remove("COLUMNS")
+            .output()
+            .expect("the command starts");
+        let lines = String::from_utf8_lossy(&output.stdout).lines().count();
+        assert!((30..=66).contains(&lines), "{name} -h has {lines} lines");
+    }
+}
+
 #[cfg(feature = "paper")]
 #[test]
 fn the_help_of_reproduce() {

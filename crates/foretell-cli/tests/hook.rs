@@ -92,8 +92,6 @@ fn a_source_that_stays_silent_fails_the_first_trial_and_says_why() {
         "5",
         "--trials",
         "4",
-        "--burn-in",
-        "4",
         "--workers",
         "1",
         "--maximize",
