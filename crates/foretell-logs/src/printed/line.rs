@@ -192,7 +192,11 @@ impl LineParser<'_> {
         let number = |group: usize| found.get(group).and_then(|number| number.as_str().parse().ok());
         let (epoch, epochs, batch, batches) = (number(1), number(2), number(3), number(4));
         self.line.place = LinePosition { epoch, epochs, batch, batches, ..LinePosition::default() };
-        let end = found.get(5).map_or(0, |next| next.start());
+        self.skip_to(found.get(5).map_or(0, |next| next.start()));
+    }
+
+    /// Starts the next label at the byte `end`.
+    fn skip_to(&mut self, end: usize) {
         (self.since, self.boundary) = (end, end);
     }
 
@@ -242,14 +246,13 @@ impl LineParser<'_> {
                 true => self.take_labeled_counter(label, value, of, (between, after)),
                 false => self.take_bare_counter(token, value, of, was_epoch),
             };
-        let end = token.end;
         let is_amount = words::is_measured(label) && of.is_none() && stage(label).is_some();
         if !is_taken && has_label {
             let reading = of.filter(|&of| of >= value.abs()).map_or(reading, |of| reading.scale_by(1.0 / of));
             self.add_field(label, context, reading);
-            if let Some((stage, length)) = stage_in_brackets(&self.text[end..]) {
+            if let Some((stage, length)) = stage_in_brackets(&self.text[token.end..]) {
                 self.line.fields.iter_mut().next_back().into_iter().for_each(|field| field.stage = stage);
-                (self.since, self.boundary) = (end + length, end + length);
+                self.skip_to(token.end + length);
                 return;
             }
         } else if !has_label && self.text[self.boundary..token.start].trim() == "(" {
@@ -259,7 +262,7 @@ impl LineParser<'_> {
             let outside = context.rfind(label).map_or("", |at| &context[..at]);
             self.stage = standalone_stage(outside, "").or(before);
         }
-        (self.since, self.boundary) = (end, end);
+        self.skip_to(token.end);
     }
 
     /// If a line shows a batch's value and the mean of all batches so far, `Test: [20/20] Acc@1: 76.1 (75.2)`, the mean is that of the

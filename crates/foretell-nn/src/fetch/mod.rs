@@ -11,10 +11,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Why a build without the feature `zip` refuses a ZIP archive.
-#[cfg(not(feature = "zip"))]
-const WITHOUT_ZIP: &str = "this program is built without ZIP archives. Build it with `--features zip`";
-
 /// Downloads data sets with the program `curl`, which knows the certificates and proxies of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataFetcher {
@@ -45,7 +41,7 @@ impl DataFetcher {
                     #[cfg(not(feature = "zip"))]
                     if unpack::is_zip(&path) {
                         let address = file.base.clone() + &file.name;
-                        return Err(Error::Fetch { address, reason: WITHOUT_ZIP.to_owned(), path });
+                        return Err(Error::Fetch { address, reason: unpack::WITHOUT_ZIP.to_owned(), path });
                     }
                     self.fetch_file(file, &path)?;
                     unpack::unpack(&path, archive, &folder)?;

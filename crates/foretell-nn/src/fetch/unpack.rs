@@ -61,10 +61,15 @@ fn unzip(file: impl Read + io::Seek, archive: &ArchiveFiles, into: &Path) -> io:
     Ok(count)
 }
 
+/// Why a build without the feature `zip` refuses a ZIP archive.
+#[cfg(not(feature = "zip"))]
+pub(super) const WITHOUT_ZIP: &str =
+    "this program is built without ZIP archives. Build it with `--features zip`";
+
 /// Refused: the crate `zip` isn't in this build.
 #[cfg(not(feature = "zip"))]
 fn unzip(_file: impl Read, _archive: &ArchiveFiles, _into: &Path) -> io::Result<usize> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, super::WITHOUT_ZIP))
+    Err(io::Error::new(io::ErrorKind::Unsupported, WITHOUT_ZIP))
 }
 
 /// Where a member of an archive goes; none if it is not wanted, or would leave the folder.

@@ -21,6 +21,7 @@ use crate::stopping::{ForecastRule, NamedRule};
 use crate::study::{ConfigurationQueue, StudyError, StudySpec};
 use foretell::{Configuration, Direction, Run, RunScore, StopCriterion};
 use serde_json::Map;
+use std::collections::BTreeMap;
 
 impl StudyRequest {
     /// Returns the requested study. `there` is the study to continue, if any: its settings replace those that the request leaves open.
@@ -151,14 +152,7 @@ impl StudyRequest {
             refit: self.refit.map_or(usual.refit, Refit::growth),
             exempt: self.exempt.or(there.map(|there| there.exempt)).unwrap_or(0.0),
             seed: self.seed.or(there.map(|there| there.seed)).unwrap_or(0),
-            workload: match there {
-                Some(there) if self.workload.is_empty() => there.workload.clone(),
-                _ => self
-                    .workload
-                    .iter()
-                    .map(|(name, value)| (name.clone(), redact_entry(name, value)))
-                    .collect(),
-            },
+            workload: self.redacted_workload(there),
             space,
         };
         spec = spec.made(catalogue)?;
@@ -199,6 +193,16 @@ impl StudyRequest {
             }
         }
         Ok(self)
+    }
+
+    /// The command and other facts of the program, or those of the study that is `there`, without secrets.
+    fn redacted_workload(&self, there: Option<&StudySpec>) -> BTreeMap<String, String> {
+        match there {
+            Some(there) if self.workload.is_empty() => there.workload.clone(),
+            _ => {
+                self.workload.iter().map(|(name, value)| (name.clone(), redact_entry(name, value))).collect()
+            }
+        }
     }
 
     /// When a forecast stops a trial: as requested, otherwise as `usual`.

@@ -151,6 +151,16 @@ fn what_is_wrong_is_named_by_its_field() {
         (r#"{"policy": "srm", "nth_best": 18446744073709551615}"#, "nth_best", "too large"),
         (r#"{"policy": "srm", "agreeing_checks": 18446744073709551615}"#, "agreeing_checks", "too large"),
         (r#"{"policy": "patience", "patience": 18446744073709551615}"#, "patience", "too large"),
+        (r#"{"trails": 7}"#, "trails", "Choose one of"),
+        (r#"{"scheduler": "asha", "epochs": null}"#, "epochs", "the rungs of this scheduler"),
+        (r#"{"space": null}"#, "space", "a new study needs a search space"),
+    ];
+    check_refusals(&cases);
+}
+
+#[test]
+fn a_setting_of_another_policy_is_refused_with_its_name() {
+    check_refusals(&[
         (
             r#"{"nth_best": 2}"#,
             "nth_best",
@@ -166,11 +176,12 @@ fn what_is_wrong_is_named_by_its_field() {
         (r#"{"caution": "safe", "policy": "median"}"#, "caution", "policy srm or chain"),
         (r#"{"offset": 0.1, "policy": "none"}"#, "offset", "this study is none"),
         (r#"{"limit": ["lr<=0.1"], "nth_best": 2}"#, "nth_best", "policy srm"),
-        (r#"{"trails": 7}"#, "trails", "Choose one of"),
-        (r#"{"scheduler": "asha", "epochs": null}"#, "epochs", "the rungs of this scheduler"),
-        (r#"{"space": null}"#, "space", "a new study needs a search space"),
-    ];
-    for (text, field, words) in cases {
+    ]);
+}
+
+/// Checks that each request is refused at its field, by a reason with these words.
+fn check_refusals(cases: &[(&str, &str, &str)]) {
+    for &(text, field, words) in cases {
         let mut asked = fields(SPACE);
         asked.insert("epochs".to_owned(), 20.into());
         asked.extend(fields(text));

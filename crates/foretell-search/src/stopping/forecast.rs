@@ -42,13 +42,13 @@ impl ForecastRule {
         let (number, checks) = trial.check();
         let at_check = StopCriterion { offset: 0.0, ..trial.criterion().for_check(number, checks) };
         let verdict = at_check.decide(&foreseen.forecast, threshold);
-        let ruled = self.to_ruling(trial, verdict.action);
+        let ruled = self.ruling_for(trial, verdict.action);
         let probability = Some(verdict.probability).filter(|probability| probability.is_finite());
         Ruling { forecast, incumbent: Some(incumbent), probability, ..ruled }
     }
 
     /// The ruling that `action` is, once enough checks agree.
-    fn to_ruling(&self, trial: &dyn WatchedTrial, action: Action) -> Ruling {
+    fn ruling_for(&self, trial: &dyn WatchedTrial, action: Action) -> Ruling {
         let agreed = trial.votes() + 1 >= trial.criterion().agreeing_checks as u64;
         match action {
             Action::Continue => Ruling::go_on(Reason::MayWin),
@@ -72,7 +72,7 @@ impl ForecastRule {
         let incumbents = &foreseen.incumbents;
         let probability = incumbents.iter().map(below).sum::<f64>() / incumbents.len() as f64;
         let stops = probability >= at_check.stop_probability;
-        let ruled = self.to_ruling(trial, if stops { Action::Stop } else { Action::Continue });
+        let ruled = self.ruling_for(trial, if stops { Action::Stop } else { Action::Continue });
         let finite = incumbents.iter().copied().filter(|incumbent| incumbent.is_finite());
         Ruling {
             forecast: Some(foreseen.recorded),

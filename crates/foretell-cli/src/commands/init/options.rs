@@ -527,6 +527,16 @@ fn read_config_options(
     Some((at, word))
 }
 
+/// The name and the value of `word`, if it has both: `--lr=0.1`. A path or a sentence is no name.
+fn split_at_equals(word: &str) -> (&str, Option<&str>) {
+    match word.split_once('=') {
+        Some((name, value)) if !value.is_empty() && !name.is_empty() && !name.contains(['/', ' ']) => {
+            (name, Some(value))
+        }
+        _ => (word, None),
+    }
+}
+
 /// The places where `command` gives each of the `options`. Options known from the command alone are added. Given values are defaults.
 fn find_option_places(
     command: &[String],
@@ -546,12 +556,7 @@ fn find_option_places(
         }
         // a negative number begins as an option does, even though it is a value
         let is_option = word.starts_with('-') && word.parse::<f64>().is_err();
-        let (name, joined) = match word.split_once('=') {
-            Some((name, value)) if !value.is_empty() && !name.is_empty() && !name.contains(['/', ' ']) => {
-                (name, Some(value))
-            }
-            _ => (word.as_str(), None),
-        };
+        let (name, joined) = split_at_equals(word);
         if !is_option && joined.is_none() {
             if at > script {
                 // a positional argument has the name that the help gives it
