@@ -34,10 +34,10 @@ use std::path::{Path, PathBuf};
 /// [`Error`], with file, line, column, the problem, and a remedy.
 ///
 /// ```
-/// use foretell_logs::{ReadOptions, read};
+/// use foretell_logs::{ReadOptions, read_runs};
 /// let file = std::env::temp_dir().join("foretell_logs_read_example.csv");
 /// std::fs::write(&file, "lr,acc_1,acc_2\n0.1,0.5,0.6\n0.01,0.4,\n")?;
-/// let recorded = read(&file, &ReadOptions::default())?;
+/// let recorded = read_runs(&file, &ReadOptions::default())?;
 /// assert_eq!(recorded.runs[0].curve.scores(), [0.5, 0.6]);
 /// assert_eq!(recorded.runs[1].curve.steps(), [1.0]);
 /// # std::fs::remove_file(&file)?;

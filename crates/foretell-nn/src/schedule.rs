@@ -47,7 +47,7 @@ pub fn learning_rate(initial: f64, epoch: usize, epochs: usize) -> f64 {
 /// ```
 /// use foretell_nn::RateSchedule;
 /// let schedule: RateSchedule = "exponential".parse()?;
-/// assert!((schedule.factor(6, 20) - 0.2).abs() < 1e-12);
+/// assert!((schedule.rate_factor(6, 20) - 0.2).abs() < 1e-12);
 /// # Ok::<(), foretell_nn::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

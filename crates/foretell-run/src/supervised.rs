@@ -12,7 +12,7 @@ use std::thread::{Builder, JoinHandle};
 /// use std::sync::mpsc::channel;
 /// let (sender, died) = channel();
 /// let work = || assert_eq!(1 + 1, 3, "the sum");
-/// foretell_run::supervised("sums", work, move |why| sender.send(why.to_owned()).expect("it is heard"))?;
+/// foretell_run::spawn_supervised("sums", work, move |why| sender.send(why.to_owned()).expect("it is heard"))?;
 /// assert!(died.recv().expect("it died").contains("the sum"));
 /// # Ok::<(), std::io::Error>(())
 /// ```

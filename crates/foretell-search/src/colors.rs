@@ -38,9 +38,9 @@ pub enum PlotBackground {
 /// The color of a trial that came to `share` of the way from the worst (0) to the best (1).
 ///
 /// ```
-/// use foretell_search::colors::{PlotBackground, shade};
-/// assert_eq!(shade(1.0, PlotBackground::White), [0x44, 0x01, 0x54]);
-/// assert_eq!(shade(1.0, PlotBackground::Black), [0xfd, 0xe7, 0x25]);
+/// use foretell_search::colors::{PlotBackground, trial_color};
+/// assert_eq!(trial_color(1.0, PlotBackground::White), [0x44, 0x01, 0x54]);
+/// assert_eq!(trial_color(1.0, PlotBackground::Black), [0xfd, 0xe7, 0x25]);
 /// ```
 pub fn trial_color(share: f64, paper: PlotBackground) -> Rgb {
     let (worst, best) = match paper {

@@ -35,7 +35,7 @@ const PARTS_PER_EPOCH: f64 = 1e6;
 /// use foretell::{Curve, Direction, Run};
 /// use foretell_search::Judge;
 ///
-/// let mut judge = Judge::new(Judge::spec("accuracy", Direction::Maximize))?;
+/// let mut judge = Judge::new(Judge::default_spec("accuracy", Direction::Maximize))?;
 /// let curve = |end: f64, epochs: i32| {
 ///     let values: Vec<f64> = (1..=epochs).map(|epoch| end * (1.0 - 0.6_f64.powi(epoch))).collect();
 ///     Curve::from_epoch_values(&values, Direction::Maximize)

@@ -23,9 +23,9 @@
 //!         let rate = self.0.get(usize::try_from(trial).ok()?)?;
 //!         Some(Configuration::from([("lr".to_owned(), Value::Number(*rate))]))
 //!     }
-//!     fn started(&mut self, _: u64, _: &Configuration) {}
+//!     fn observe_start(&mut self, _: u64, _: &Configuration) {}
 //!     fn learn(&mut self, _: u64, _: &Configuration, _: Worth) {} // a sampler that learns does so here
-//!     fn failed(&mut self, _: u64, _: &Configuration) {}
+//!     fn observe_failure(&mut self, _: u64, _: &Configuration) {}
 //! }
 //!
 //! let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"])?);

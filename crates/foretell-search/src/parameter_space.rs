@@ -118,7 +118,7 @@ pub enum ParameterSpaceError {
 /// # use foretell_search::{ParameterSpace, trial_stream};
 /// let space = ParameterSpace::parse(&["lr=log:1e-4:1", "optimizer=choice:sgd,adam", "momentum=float:0:1 if optimizer=sgd"])?;
 /// let configuration = space.sample(&mut trial_stream(7, 0));
-/// assert!(space.check(&configuration).is_ok());
+/// assert!(space.check_configuration(&configuration).is_ok());
 /// # Ok::<(), foretell_search::ParameterSpaceError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -173,8 +173,8 @@ impl ParameterSpace {
     /// ```
     /// # use foretell_search::ParameterSpace;
     /// let space = ParameterSpace::parse(&["lr=log:1e-4:1", "opt=choice:sgd,adam"])?;
-    /// assert_eq!(space.read("lr=0.1, opt=sgd")?["lr"].number(), Some(0.1));
-    /// assert!(space.read("lr=7,opt=sgd").is_err());
+    /// assert_eq!(space.read_configuration("lr=0.1, opt=sgd")?["lr"].number(), Some(0.1));
+    /// assert!(space.read_configuration("lr=7,opt=sgd").is_err());
     /// # Ok::<(), foretell_search::ParameterSpaceError>(())
     /// ```
     pub fn read_configuration(&self, text: &str) -> Result<Configuration, ParameterSpaceError> {
@@ -219,7 +219,7 @@ impl ParameterSpace {
     /// ```
     /// # use foretell_search::ParameterSpace;
     /// let space = ParameterSpace::parse(&["dropout=float:0:1", "layers=int:1:9", "amp=flag"])?;
-    /// let written = space.written(&space.read("dropout=0,layers=2,amp=true")?);
+    /// let written = space.program_values(&space.read_configuration("dropout=0,layers=2,amp=true")?);
     /// assert_eq!(serde_json::Value::from(written).to_string(), r#"{"amp":true,"dropout":0.0,"layers":2}"#);
     /// # Ok::<(), foretell_search::ParameterSpaceError>(())
     /// ```

@@ -84,14 +84,14 @@ impl ReturnRelation {
     ///
     /// ```
     /// use foretell::{Curve, Direction, RunScore};
-    /// use foretell_search::{Relation, Returned};
+    /// use foretell_search::{ReturnRelation, ReturnedTrial};
     ///
     /// // the second trial overfits, and returns its best value
     /// let trials = [(vec![0.5, 0.7], 0.7), (vec![0.6, 0.9, 0.8], 0.9)];
     /// let returned = trials.iter().filter_map(|(values, returned)| {
-    ///     Returned::new(&Curve::from_epoch_values(values, Direction::Maximize), *returned, Direction::Maximize)
+    ///     ReturnedTrial::new(&Curve::from_epoch_values(values, Direction::Maximize), *returned, Direction::Maximize)
     /// });
-    /// let relation = Relation::between(&returned.collect::<Vec<_>>());
+    /// let relation = ReturnRelation::between(&returned.collect::<Vec<_>>());
     /// assert_eq!(relation.score(), Some(RunScore::Best));
     /// ```
     pub fn between(trials: &[ReturnedTrial]) -> Self {

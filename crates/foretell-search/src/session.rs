@@ -83,20 +83,20 @@ pub enum TrainingEnd {
 ///
 /// ```
 /// use foretell::Direction;
-/// use foretell_search::{Ending, ParameterSpace, Session, Space, StudySpec};
+/// use foretell_search::{TrainingEnd, ParameterSpace, Session, Space, StudySpec};
 ///
 /// let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"])?);
 /// let spec = StudySpec { trials: 12, max_resource: 8, burn_in: 5, ..StudySpec::new(space, "val_acc", Direction::Maximize) };
 /// let mut session = Session::new(spec)?;
 /// while let Some(start) = session.ask()? {
-///     let lr = start.configuration["lr"].number().unwrap_or_default();
+///     let lr = start.configuration["lr"].as_number().unwrap_or_default();
 ///     for epoch in start.from + 1..=start.until {
 ///         let accuracy = (0.9 - 0.2 * (lr.log10() + 2.0).abs()) * (1.0 - 0.7_f64.powi(epoch as i32));
 ///         if session.report(start.trial, epoch, accuracy, Default::default())?.stop {
 ///             break;
 ///         }
 ///     }
-///     session.tell(start.trial, Ending::Finished)?;
+///     session.tell(start.trial, TrainingEnd::Finished)?;
 /// }
 /// assert!(session.best().is_some_and(|best| best.score > 0.5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

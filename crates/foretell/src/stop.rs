@@ -148,7 +148,7 @@ impl StopCriterion {
     /// # use foretell::{ErrorBudget, StopCriterion};
     /// let error_spent = |error_budget, number, checks| {
     ///     let criterion = StopCriterion { stop_probability: 0.9, error_budget, ..StopCriterion::default() };
-    ///     criterion.at_check(number, checks).stop_probability
+    ///     criterion.for_check(number, checks).stop_probability
     /// };
     /// assert!((error_spent(ErrorBudget::PerRunEvenly, 3, 10) - 0.99).abs() < 1e-12);
     /// // H₂ = 1.5: the first of two checks may err with 0.1/1.5, the second with half of that

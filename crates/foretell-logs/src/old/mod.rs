@@ -111,9 +111,9 @@ impl LogFormat {
     /// The format with this name.
     ///
     /// ```
-    /// use foretell_logs::Format;
-    /// assert_eq!(Format::named("mlflow"), Some(Format::Mlflow));
-    /// assert_eq!(Format::named("ml"), None);
+    /// use foretell_logs::LogFormat;
+    /// assert_eq!(LogFormat::named("mlflow"), Some(LogFormat::Mlflow));
+    /// assert_eq!(LogFormat::named("ml"), None);
     /// ```
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)

@@ -175,10 +175,10 @@ pub struct FirstTrial {
 /// declares. It is kept, unless the output counts something else than epochs: then a note names both units.
 ///
 /// ```
-/// use foretell_logs::printed::{LengthOrigin, Metric, StepUnit, settle_first_trial};
+/// use foretell_logs::printed::{LengthOrigin, MetricChoice, StepUnit, settle_first_trial};
 /// let printed: String = (0..8).map(|epoch| format!("Epoch {epoch}/7\nval acc: 0.{epoch}\n")).collect();
 /// let first = settle_first_trial(&printed, None, None);
-/// assert!(matches!(first.metric, Metric::One { ref source, .. } if source == "val acc"));
+/// assert!(matches!(first.metric, MetricChoice::One { ref source, .. } if source == "val acc"));
 /// let length = first.length.expect("it is announced");
 /// assert_eq!((length.steps, length.unit, length.origin), (8, StepUnit::Epoch, LengthOrigin::Announced));
 /// assert_eq!(first.series[0].first, [0.0, 0.1, 0.2]);

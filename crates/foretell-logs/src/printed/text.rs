@@ -64,8 +64,8 @@ pub struct PlainLine<'a> {
 /// `line` as plain text.
 ///
 /// ```
-/// use foretell_logs::printed::plain;
-/// assert_eq!(plain(b"\x1b[32mval_acc\x1b[0m: np.float64(0.5)").text, "val_acc: 0.5");
+/// use foretell_logs::printed::to_plain_line;
+/// assert_eq!(to_plain_line(b"\x1b[32mval_acc\x1b[0m: np.float64(0.5)").text, "val_acc: 0.5");
 /// ```
 pub fn to_plain_line(line: &[u8]) -> PlainLine<'_> {
     let is_simple = line.iter().all(|&byte| (0x20..0x7f).contains(&byte) || byte == b'\t');

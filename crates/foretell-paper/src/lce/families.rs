@@ -189,8 +189,8 @@ impl CurveFamily {
     /// f(`epoch`): may be infinite, or NaN where the family is not defined.
     ///
     /// ```
-    /// use foretell_paper::lce::Family;
-    /// assert_eq!(Family::Pow3.value(&[0.9, 0.4, 1.0], 4.0), 0.8); // 0.9 − 0.4/4
+    /// use foretell_paper::lce::CurveFamily;
+    /// assert_eq!(CurveFamily::Pow3.value(&[0.9, 0.4, 1.0], 4.0), 0.8); // 0.9 − 0.4/4
     /// ```
     pub fn value(self, parameters: &[f64], epoch: f64) -> f64 {
         self.value_at(parameters, EpochTerms::new(epoch))

@@ -86,11 +86,11 @@ impl TerminationCriterion {
     /// Judges a running `curve` against the best final score so far. See [`TerminationCriterion`].
     ///
     /// ```
-    /// use foretell_paper::lce::{LceOptions, PartialCurve, Termination};
+    /// use foretell_paper::lce::{LceOptions, PartialCurve, TerminationCriterion};
     /// let steps: Vec<f64> = (1..=10).map(f64::from).collect();
     /// let scores: Vec<f64> = steps.iter().map(|x| 0.6 - 0.3 / x).collect();
     /// let curve = PartialCurve { steps: &steps, scores: &scores, target: 20.0, range: (0.0, 1.0) };
-    /// let judge = |best| Termination::default().judge(&curve, best, &LceOptions::default(), 0);
+    /// let judge = |best| TerminationCriterion::default().judge(&curve, best, &LceOptions::default(), 0);
     /// assert!(judge(Some(0.95)).stop.is_some_and(|end| (end - 0.6).abs() < 0.05));
     /// assert!(judge(Some(0.5)).stop.is_none() && judge(None).stop.is_none());
     /// ```

@@ -32,7 +32,7 @@ const MAX_FAILURES_IN_A_ROW: u32 = 3;
 /// ```
 /// use foretell::Direction;
 /// use foretell_run::{MetricReading, StudyHost};
-/// use foretell_search::{Order, ParameterSpace, Session, Space, StudySpec};
+/// use foretell_search::{ManualOrder, ParameterSpace, Session, Space, StudySpec};
 ///
 /// let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"])?);
 /// let mut study = StudyHost::new(Session::new(StudySpec::new(space, "val_acc", Direction::Maximize))?);
@@ -40,7 +40,7 @@ const MAX_FAILURES_IN_A_ROW: u32 = 3;
 /// let reading = MetricReading { step: 1, value: Some(0.4), ..MetricReading::default() };
 /// assert!(study.report(task.start.trial, reading.clone(), None)?.recorded);
 /// assert!(!study.report(task.start.trial, reading, None)?.recorded, "it is there already");
-/// assert!(study.carry_out_order(task.start.trial, Order::Stop)?.stop);
+/// assert!(study.carry_out_order(task.start.trial, ManualOrder::Stop)?.stop);
 /// assert_eq!(study.tell(task.start.trial, None, None)?, "stopped");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

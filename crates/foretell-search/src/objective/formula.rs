@@ -71,7 +71,7 @@ impl Formula {
     /// ```
     /// use foretell_search::Formula;
     /// let formula = Formula::parse("3 - 2 * width^2")?;
-    /// assert_eq!(formula.value(|name| (name == "width").then_some(4.0)), Some(-29.0));
+    /// assert_eq!(formula.evaluate(|name| (name == "width").then_some(4.0)), Some(-29.0));
     /// # Ok::<(), foretell_search::FormulaError>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, FormulaError> {

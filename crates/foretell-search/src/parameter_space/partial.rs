@@ -47,7 +47,7 @@ impl ParameterSpace {
     /// ```
     /// # use foretell_search::ParameterSpace;
     /// let space = ParameterSpace::parse(&["lr=log:1e-4:1", "opt=choice:sgd,adam"])?;
-    /// assert!(space.check_part(&space.read("lr=0.1")?).is_ok());
+    /// assert!(space.check_part(&space.read_configuration("lr=0.1")?).is_ok());
     /// # Ok::<(), foretell_search::ParameterSpaceError>(())
     /// ```
     pub fn check_part(&self, given: &Configuration) -> Result<(), ParameterSpaceError> {

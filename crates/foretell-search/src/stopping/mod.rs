@@ -110,7 +110,7 @@ impl RuleNeeds {
 /// by the study, as its [`RuleLearner`].
 ///
 /// ```
-/// use foretell_search::{RuleNeeds, Reason, Ruling, StopRule, Watched};
+/// use foretell_search::{RuleNeeds, Reason, Ruling, StopRule, WatchedTrial};
 ///
 /// /// Stops a trial that is below a bar after ten steps.
 /// struct Bar(f64);
@@ -120,7 +120,7 @@ impl RuleNeeds {
 ///         RuleNeeds::default()
 ///     }
 ///
-///     fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+///     fn rule(&self, trial: &mut dyn WatchedTrial) -> Ruling {
 ///         match trial.scores().last() {
 ///             Some(&score) if trial.step() >= 10 && score < self.0 => Ruling::stop(Reason::Own("below the bar".into()), score),
 ///             _ => Ruling::default(),
@@ -165,7 +165,7 @@ pub trait StopRule: Send + Sync {
 /// A stop rule that a catalogue knows by name. Its settings are its fields.
 ///
 /// ```
-/// use foretell_search::{Catalogue, NamedRule, RuleNeeds, Ruling, StopRule, Watched};
+/// use foretell_search::{Catalogue, NamedRule, RuleNeeds, Ruling, StopRule, WatchedTrial};
 /// use serde::{Deserialize, Serialize};
 ///
 /// /// Stops nothing before a step, and everything there.
@@ -184,7 +184,7 @@ pub trait StopRule: Send + Sync {
 /// impl NamedRule for Curfew {
 ///     const NAME: &'static str = "curfew";
 ///     const ABOUT: &'static str = "Stop trials at a step.";
-///     const SETTINGS: &'static [(&'static str, &'static str)] = &[("step", "The step.")];
+///     const SETTING_DOCS: &'static [(&'static str, &'static str)] = &[("step", "The step.")];
 /// }
 ///
 /// impl StopRule for Curfew {
@@ -192,7 +192,7 @@ pub trait StopRule: Send + Sync {
 ///         RuleNeeds::default()
 ///     }
 ///
-///     fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+///     fn rule(&self, trial: &mut dyn WatchedTrial) -> Ruling {
 ///         Ruling { stop: trial.step() >= self.step, ..Ruling::default() }
 ///     }
 /// }

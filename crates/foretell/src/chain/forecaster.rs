@@ -59,8 +59,8 @@ static NODE_QUANTILES: LazyLock<[f64; INTEGRATION_NODES]> =
 /// posterior is the textbook's (Bishop 2006, §3.3).
 ///
 /// ```
-/// use foretell::Chain;
-/// let mut chain = Chain::new(6); // levels 1, 2, 3, 5 and 6
+/// use foretell::ChainForecaster;
+/// let mut chain = ChainForecaster::new(6); // levels 1, 2, 3, 5 and 6
 /// for curve in [[0.30, 0.42, 0.50, 0.58, 0.60], [0.25, 0.33, 0.41, 0.50, 0.52], [0.40, 0.55, 0.63, 0.69, 0.71]] {
 ///     chain.push(&curve);
 /// }

@@ -98,7 +98,7 @@ pub enum ArchitectureError {
 /// ```
 /// use foretell::{ImageShape, LayerSequence};
 /// let net: LayerSequence = "[C(64,5,1), C(256,3,1), D(1,1), GAP(10), SM(10)]".parse()?;
-/// let counts = net.counts(ImageShape { channels: 3, height: 32, width: 32 })?;
+/// let counts = net.network_counts(ImageShape { channels: 3, height: 32, width: 32 })?;
 /// assert_eq!((counts.weights, counts.layers), (154_816, 4));
 /// # Ok::<(), foretell::ArchitectureError>(())
 /// ```

@@ -268,8 +268,8 @@ impl Curve {
     /// ```
     /// use foretell::{Curve, Direction};
     /// let curve = Curve::from_epoch_values(&[0.1, f64::NAN, f64::NAN, 0.4], Direction::Maximize);
-    /// assert_eq!((curve.gaps(), curve.diverged_at()), (&[2.0][..], None));
-    /// assert_eq!(curve.until(3.0).diverged_at(), Some(2.0)); // who looks then cannot know that it recovers
+    /// assert_eq!((curve.gap_starts(), curve.diverged_at()), (&[2.0][..], None));
+    /// assert_eq!(curve.prefix_until(3.0).diverged_at(), Some(2.0)); // who looks then cannot know that it recovers
     /// ```
     pub fn gap_starts(&self) -> &[f64] {
         &self.gaps

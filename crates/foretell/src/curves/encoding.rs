@@ -93,9 +93,9 @@ impl ConfigurationEncoder {
     /// than a quarter of it, on the column's scale, or a text that none of them has.
     ///
     /// ```
-    /// use foretell::{Columns, Configuration, Encoder, Value};
+    /// use foretell::{ColumnDeclarations, Configuration, ConfigurationEncoder, Value};
     /// let lr = |rate: f64| Configuration::from([("lr".to_owned(), Value::Number(rate))]);
-    /// let encoder = Encoder::fit([lr(1e-4), lr(1e-1)].iter(), &Columns::default());
+    /// let encoder = ConfigurationEncoder::fit([lr(1e-4), lr(1e-1)].iter(), &ColumnDeclarations::default());
     /// assert!(encoder.beyond(&lr(0.2)).is_empty());
     /// assert_eq!(encoder.beyond(&lr(10.0)), ["lr = 10, beyond 0.0001 to 0.1"]);
     /// ```

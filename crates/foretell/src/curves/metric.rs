@@ -60,10 +60,10 @@ impl MetricBounds {
     /// The lowest and the highest possible value of a metric with these recorded `values`; −∞ and ∞ without bounds.
     ///
     /// ```
-    /// use foretell::Bounds;
-    /// assert_eq!(Bounds::Share.around([0.3, 0.9].into_iter()), (0.0, 1.0));
-    /// assert_eq!(Bounds::Share.around([30.0, 90.0].into_iter()), (0.0, 100.0));
-    /// assert_eq!(Bounds::Between(0.0, 500.0).around([-1.0].into_iter()), (f64::NEG_INFINITY, f64::INFINITY));
+    /// use foretell::MetricBounds;
+    /// assert_eq!(MetricBounds::Share.around([0.3, 0.9].into_iter()), (0.0, 1.0));
+    /// assert_eq!(MetricBounds::Share.around([30.0, 90.0].into_iter()), (0.0, 100.0));
+    /// assert_eq!(MetricBounds::Between(0.0, 500.0).around([-1.0].into_iter()), (f64::NEG_INFINITY, f64::INFINITY));
     /// ```
     pub fn range_if_containing(self, values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
         let holds = |&(low, high): &(f64, f64)| values.clone().all(|value| low <= value && value <= high);
@@ -80,11 +80,11 @@ impl MetricBounds {
 /// A metric: its name, its direction and its bounds.
 ///
 /// ```
-/// use foretell::{Bounds, Direction, Metric};
-/// let accuracy = Metric::named("val_acc").expect("the name gives the direction");
-/// assert_eq!((accuracy.direction, accuracy.bounds), (Direction::Maximize, Bounds::Share));
-/// assert_eq!(Metric::named("quality"), None);
-/// assert_eq!(Metric::new("quality", Direction::Minimize).bounds, Bounds::Unbounded);
+/// use foretell::{MetricBounds, Direction, Metric};
+/// let accuracy = Metric::from_name("val_acc").expect("the name gives the direction");
+/// assert_eq!((accuracy.direction, accuracy.bounds), (Direction::Maximize, MetricBounds::Share));
+/// assert_eq!(Metric::from_name("quality"), None);
+/// assert_eq!(Metric::new("quality", Direction::Minimize).bounds, MetricBounds::Unbounded);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {

@@ -41,13 +41,13 @@ impl History {
     /// The state of this `curve`. O(points).
     ///
     /// ```
-    /// use foretell::{Configuration, Curve, Direction, History, HistoryOptions, Run, Standing};
+    /// use foretell::{Configuration, Curve, Direction, History, HistoryOptions, Run, RunStanding};
     /// let loss = |values: &[f64]| Curve::from_epoch_values(values, Direction::Minimize);
     /// let run = Run { id: "a".into(), configuration: Configuration::new(), curve: loss(&[2.0, 1.5, 1.0]) };
     /// let history = History::new(&[run], &HistoryOptions::default())?;
-    /// assert_eq!(history.standing(&loss(&[2.0, 1.9])), Standing::Running);
-    /// assert_eq!(history.standing(&loss(&[2.0, f64::NAN])), Standing::Diverged { at: 2.0 });
-    /// assert_eq!(history.standing(&loss(&[2.0, 0.0])), Standing::NoLogarithm { step: 2.0, value: 0.0 });
+    /// assert_eq!(history.run_standing(&loss(&[2.0, 1.9])), RunStanding::Running);
+    /// assert_eq!(history.run_standing(&loss(&[2.0, f64::NAN])), RunStanding::Diverged { at: 2.0 });
+    /// assert_eq!(history.run_standing(&loss(&[2.0, 0.0])), RunStanding::NoLogarithm { step: 2.0, value: 0.0 });
     /// # Ok::<(), foretell::HistoryError>(())
     /// ```
     pub fn run_standing(&self, curve: &Curve) -> RunStanding {

@@ -67,11 +67,11 @@ impl PredictorEntry {
     }
 }
 
-/// Predictors by name. [`Default`] is those of this crate; [`with_predictor`](Self::with_predictor) adds others.
+/// PredictorRegistry by name. [`Default`] is those of this crate; [`with_predictor`](Self::with_predictor) adds others.
 ///
 /// ```
-/// use foretell::{LastValue, PredictorOptions, Predictors};
-/// let known = Predictors::default().with("mine", |_| Box::new(LastValue));
+/// use foretell::{LastValue, PredictorOptions, PredictorRegistry};
+/// let known = PredictorRegistry::default().with("mine", |_| Box::new(LastValue));
 /// assert_eq!(known.predictor("mine+gaussian", &PredictorOptions::default())?.name(), "mine+gaussian");
 /// # Ok::<(), foretell::UnknownPredictor>(())
 /// ```
@@ -134,9 +134,9 @@ impl PredictorRegistry {
 /// [`UnknownPredictor`] if there is none.
 ///
 /// ```
-/// use foretell::{PredictorOptions, predictor};
-/// assert_eq!(predictor("svr-rbf+calibrated", &PredictorOptions::default())?.name(), "svr-rbf+calibrated");
-/// assert!(predictor("oracle", &PredictorOptions::default()).is_err());
+/// use foretell::{PredictorOptions, make_predictor};
+/// assert_eq!(make_predictor("svr-rbf+calibrated", &PredictorOptions::default())?.name(), "svr-rbf+calibrated");
+/// assert!(make_predictor("oracle", &PredictorOptions::default()).is_err());
 /// # Ok::<(), foretell::UnknownPredictor>(())
 /// ```
 pub fn make_predictor(

@@ -49,7 +49,7 @@ pub enum SpreadSource {
 /// Vovk, Gammerman & Shafer, *Algorithmic Learning in a Random World*, 2005 (conformal quantiles).
 ///
 /// ```
-/// use foretell::{LastValue, Matrix, Predictor, RunQuery, Spread, TrainingSet, WithSpread};
+/// use foretell::{LastValue, Matrix, Predictor, RunQuery, SpreadSource, TrainingSet, WithSpread};
 /// // the last value never errs by more than 0.1, always downwards
 /// let training = TrainingSet {
 ///     steps: vec![1.0],
@@ -63,8 +63,8 @@ pub enum SpreadSource {
 ///     predictor.fit(&training).map(|model| model.forecast(&RunQuery { prefix: &[7.0], configuration: &[] }))
 /// };
 /// // a Gaussian is symmetric; held-out residuals are not
-/// assert!(fit(Spread::Gaussian)?.quantile(0.1) < 6.95);
-/// assert!(fit(Spread::Calibrated)?.quantile(0.1) > 6.95);
+/// assert!(fit(SpreadSource::Gaussian)?.quantile(0.1) < 6.95);
+/// assert!(fit(SpreadSource::Calibrated)?.quantile(0.1) > 6.95);
 /// # Ok::<(), foretell::FitError>(())
 /// ```
 pub struct WithSpread {

@@ -85,11 +85,11 @@ impl SvrSolution {
 ///
 /// ```
 /// use foretell::Matrix;
-/// use foretell::svr::{Kernel, SvrParameters, solve};
+/// use foretell::svr::{Kernel, SvrParameters, solve_nu_svr};
 /// let x = Matrix::from_rows(&[[0.0], [1.0], [2.0], [3.0]]);
 /// let parameters = SvrParameters { c: 10.0, nu: 0.5, gamma: 0.0 };
-/// let line = solve(&x, &[1.0, 3.0, 5.0, 7.0], Kernel::Linear, parameters, 1e-9)?;
-/// assert!((line.value(&[10.0]) - 21.0).abs() < 1e-6); // y = 2x + 1
+/// let line = solve_nu_svr(&x, &[1.0, 3.0, 5.0, 7.0], Kernel::Linear, parameters, 1e-9)?;
+/// assert!((line.value_at(&[10.0]) - 21.0).abs() < 1e-6); // y = 2x + 1
 /// # Ok::<(), foretell::svr::SvrError>(())
 /// ```
 pub fn solve_nu_svr(
