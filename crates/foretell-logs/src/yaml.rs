@@ -48,7 +48,7 @@ pub enum YamlContent {
 ///
 /// ```
 /// let documents = foretell_logs::parse_yaml_documents("a: &x {lr: 1_000}\nb: *x").expect("this is YAML");
-/// assert_eq!(documents[0].to_json(), serde_json::to_json!({"a": {"lr": 1000}, "b": {"lr": 1000}}));
+/// assert_eq!(documents[0].to_json(), serde_json::json!({"a": {"lr": 1000}, "b": {"lr": 1000}}));
 /// ```
 pub fn parse_yaml_documents(text: &str) -> Result<Vec<YamlNode>, String> {
     let bytes = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();

@@ -13,7 +13,9 @@
 //!
 //! ```
 //! use foretell::{Configuration, Direction, Value};
-//! use foretell_search::{Ending, Memory, ParameterSpace, Parts, Sampler, Session, Space, StudySpec, Worth};
+//! use foretell_search::{
+//!     MemoryStore, ParameterSpace, Sampler, Session, Space, StudyParts, StudySpec, TrainingEnd, Worth,
+//! };
 //!
 //! /// Tries the learning rates of a list.
 //! struct Listed(Vec<f64>);
@@ -30,12 +32,12 @@
 //!
 //! let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"])?);
 //! let spec = StudySpec { trials: 3, max_resource: 1, burn_in: 1, ..StudySpec::new(space, "val_acc", Direction::Maximize) };
-//! let parts = Parts { sampler: Some(Box::new(Listed(vec![0.5, 0.01, 0.1]))), ..Parts::default() };
-//! let mut session = Session::open(spec, parts, Memory::default())?;
+//! let parts = StudyParts { sampler: Some(Box::new(Listed(vec![0.5, 0.01, 0.1]))), ..StudyParts::default() };
+//! let mut session = Session::open(spec, parts, MemoryStore::default())?;
 //! while let Some(start) = session.ask()? {
-//!     let rate = start.configuration["lr"].number().unwrap_or_default();
+//!     let rate = start.configuration["lr"].as_number().unwrap_or_default();
 //!     session.report(start.trial, 1, 0.9 - (rate - 0.01).abs(), Default::default())?;
-//!     session.tell(start.trial, Ending::Finished)?;
+//!     session.tell(start.trial, TrainingEnd::Finished)?;
 //! }
 //! assert_eq!(session.best().map(|best| best.trial), Some(1));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

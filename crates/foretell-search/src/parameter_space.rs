@@ -173,7 +173,7 @@ impl ParameterSpace {
     /// ```
     /// # use foretell_search::ParameterSpace;
     /// let space = ParameterSpace::parse(&["lr=log:1e-4:1", "opt=choice:sgd,adam"])?;
-    /// assert_eq!(space.read_configuration("lr=0.1, opt=sgd")?["lr"].number(), Some(0.1));
+    /// assert_eq!(space.read_configuration("lr=0.1, opt=sgd")?["lr"].as_number(), Some(0.1));
     /// assert!(space.read_configuration("lr=7,opt=sgd").is_err());
     /// # Ok::<(), foretell_search::ParameterSpaceError>(())
     /// ```

@@ -112,8 +112,8 @@ impl LogFormat {
     ///
     /// ```
     /// use foretell_logs::LogFormat;
-    /// assert_eq!(LogFormat::named("mlflow"), Some(LogFormat::Mlflow));
-    /// assert_eq!(LogFormat::named("ml"), None);
+    /// assert_eq!(LogFormat::from_name("mlflow"), Some(LogFormat::Mlflow));
+    /// assert_eq!(LogFormat::from_name("ml"), None);
     /// ```
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)

@@ -22,7 +22,7 @@ pub struct EpsilonStage {
 /// let paper = EpsilonSchedule::default();
 /// assert_eq!((paper.total_models(), paper.epsilon_after(1499), paper.epsilon_after(1500)), (2700, 1.0, 0.9));
 /// let short = paper.scale_to(27);
-/// assert_eq!((short.total(), short.epsilon_after(14), short.epsilon_after(15)), (27, 1.0, 0.9));
+/// assert_eq!((short.total_models(), short.epsilon_after(14), short.epsilon_after(15)), (27, 1.0, 0.9));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -199,7 +199,7 @@ pub trait StopRule: Send + Sync {
 ///
 /// let catalogue = Catalogue::default().with_rule::<Curfew>();
 /// let named = serde_json::from_str(r#"{"curfew": {"step": 3}}"#).unwrap();
-/// assert_eq!(catalogue.policy(&named, &Default::default()).unwrap().setting("step"), Some(&3.into()));
+/// assert_eq!(catalogue.resolve_policy(&named, &Default::default()).unwrap().setting("step"), Some(&3.into()));
 /// ```
 pub trait NamedRule: StopRule + Serialize + DeserializeOwned + Default + 'static {
     /// The rule's name in requests and logs.

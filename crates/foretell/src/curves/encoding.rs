@@ -96,8 +96,8 @@ impl ConfigurationEncoder {
     /// use foretell::{ColumnDeclarations, Configuration, ConfigurationEncoder, Value};
     /// let lr = |rate: f64| Configuration::from([("lr".to_owned(), Value::Number(rate))]);
     /// let encoder = ConfigurationEncoder::fit([lr(1e-4), lr(1e-1)].iter(), &ColumnDeclarations::default());
-    /// assert!(encoder.beyond(&lr(0.2)).is_empty());
-    /// assert_eq!(encoder.beyond(&lr(10.0)), ["lr = 10, beyond 0.0001 to 0.1"]);
+    /// assert!(encoder.describe_far_values(&lr(0.2)).is_empty());
+    /// assert_eq!(encoder.describe_far_values(&lr(10.0)), ["lr = 10, beyond 0.0001 to 0.1"]);
     /// ```
     pub fn describe_far_values(&self, configuration: &Configuration) -> Vec<String> {
         let strangeness = |(name, _, encoding): &(String, FeatureGroup, ColumnEncoding)| match (

@@ -61,9 +61,9 @@ impl MetricBounds {
     ///
     /// ```
     /// use foretell::MetricBounds;
-    /// assert_eq!(MetricBounds::Share.around([0.3, 0.9].into_iter()), (0.0, 1.0));
-    /// assert_eq!(MetricBounds::Share.around([30.0, 90.0].into_iter()), (0.0, 100.0));
-    /// assert_eq!(MetricBounds::Between(0.0, 500.0).around([-1.0].into_iter()), (f64::NEG_INFINITY, f64::INFINITY));
+    /// assert_eq!(MetricBounds::Share.range_if_containing([0.3, 0.9].into_iter()), (0.0, 1.0));
+    /// assert_eq!(MetricBounds::Share.range_if_containing([30.0, 90.0].into_iter()), (0.0, 100.0));
+    /// assert_eq!(MetricBounds::Between(0.0, 500.0).range_if_containing([-1.0].into_iter()), (f64::NEG_INFINITY, f64::INFINITY));
     /// ```
     pub fn range_if_containing(self, values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
         let holds = |&(low, high): &(f64, f64)| values.clone().all(|value| low <= value && value <= high);

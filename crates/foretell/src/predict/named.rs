@@ -67,12 +67,12 @@ impl PredictorEntry {
     }
 }
 
-/// PredictorRegistry by name. [`Default`] is those of this crate; [`with_predictor`](Self::with_predictor) adds others.
+/// Predictors by name. [`Default`] is those of this crate; [`with_predictor`](Self::with_predictor) adds others.
 ///
 /// ```
 /// use foretell::{LastValue, PredictorOptions, PredictorRegistry};
-/// let known = PredictorRegistry::default().with("mine", |_| Box::new(LastValue));
-/// assert_eq!(known.predictor("mine+gaussian", &PredictorOptions::default())?.name(), "mine+gaussian");
+/// let known = PredictorRegistry::default().with_predictor("mine", |_| Box::new(LastValue));
+/// assert_eq!(known.make_predictor("mine+gaussian", &PredictorOptions::default())?.name(), "mine+gaussian");
 /// # Ok::<(), foretell::UnknownPredictor>(())
 /// ```
 #[derive(Clone)]
