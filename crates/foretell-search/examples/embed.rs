@@ -32,6 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         space: Some(Space::Parameters(ParameterSpace::new(vec![rate])?)),
         metric: Some("val_acc".to_owned()),
         trials: Some(30),
+        epochs: Some(20),
         ..StudyRequest::default()
     };
     // what is left open gets the defaults of every other door
