@@ -58,7 +58,7 @@ class Trial:
     """
 
     __slots__ = (
-        "__weakref__", "_ended", "_ends", "_failure", "_first", "_from_zero", "_returned", "_step", "_study", "_trained", "config", "end", "last", "number", "reason", "seed", "stopped", "values",
+        "__weakref__", "_ended", "_ends", "_failure", "_first", "_fold", "_from_zero", "_returned", "_step", "_study", "_trained", "config", "end", "last", "number", "reason", "seed", "stopped", "values",
     )  # fmt: skip
 
     def __init__(self, study: Search, number: int, config: dict[str, Any], seed: int, start: int, end: int | None) -> None:
