@@ -10,6 +10,7 @@ __all__ = [
     "Forecast",
     "Forecaster",
     "Judge",
+    "LengthWatch",
     "OtherMetric",
     "Regressor",
     "Runs",
