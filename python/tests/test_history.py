@@ -198,7 +198,7 @@ def test_a_study_beside_one_of_the_same_parameters_is_told_of_it(tmp_path, caplo
     def study(name, **settings):
         return Study({"lr": foretell.float(0, 1)}, metric="val_acc", epochs=4, trials=5, folder=tmp_path / name, **settings)
 
-    study("first").optimize(objective)
+    study("first", stopping=False).optimize(objective)
     assert not caplog.records
     study("second")
     assert "history=" in caplog.text and "completed trials" in caplog.text

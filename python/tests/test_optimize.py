@@ -259,7 +259,7 @@ def test_a_configuration_space():
     momentum = tool.Float("a_momentum", (0.0, 0.9))
     space.add(momentum)
     space.add(tool.EqualsCondition(momentum, space["opt"], "sgd"))
-    study = Study(space, **{**HOW, "sampler": "random"})
+    study = Study(space, **{**HOW, "trials": 30, "sampler": "random"})
     seen = [study.ask().config for _ in range(12)]
     assert all((config["a_momentum"] is not None) == (config["opt"] == "sgd") for config in seen)
     assert {one["name"]: one["kind"] for one in study.settings["space"]}["lr"] == "log"
@@ -272,7 +272,7 @@ def test_conditions_of_a_configuration_space():
         tool.GreaterThanCondition(space["units"], space["layers"], 2), tool.NotEqualsCondition(space["units"], space["opt"], "adam")
     )
     space.add(both, tool.InCondition(space["beta"], space["opt"], ["rmsprop", "adam"]))
-    study = Study(space, **{**HOW, "sampler": "random"})
+    study = Study(space, **{**HOW, "trials": 30, "sampler": "random"})
     seen = [study.ask().config for _ in range(30)]
     assert all((config["units"] is not None) == (config["layers"] > 2 and config["opt"] != "adam") for config in seen)
     assert all((config["beta"] is not None) == (config["opt"] != "sgd") for config in seen)
@@ -287,7 +287,7 @@ def test_conditions_have_several_values_and_compare():
         "wide": foretell.int(1, 2).when("sizes", none_of=[(64, 64)]),
         "sizes": choice((64, 64), (128,)),
     }
-    study = Study(space, **{**HOW, "sampler": "random"}, limit=["layers*layers<=9"])
+    study = Study(space, **{**HOW, "trials": 40, "sampler": "random"}, limit=["layers*layers<=9"])
     seen = [study.ask().config for _ in range(40)]
     for config in seen:
         assert (config["units3"] is not None) == (config["layers"] == 3) and config["layers"] <= 3

@@ -84,35 +84,37 @@ class StudySettings(TypedDict, total=False):
     #: Reward of Q-learning, such as `val_acc - 1e-8*weights`: a formula of the metric and of a network's weights, layers and
     #: flops (default: the metric)
     reward: str | None
-    #: How to decide which trials to stop early (default: chain; with rungs none; with `paper` srm)
+    #: How to decide which trials to stop early (default: chain; with rungs none; with several objectives or a limit on a
+    #: measured value srm; with `paper` srm)
     policy: Literal["none", "srm", "chain", "median", "patience", "asha"] | None
     #: How much risk to take for saving training. safe rarely loses the best trial, while fast often ends with the second or
     #: third best.
     caution: Literal["safe", "balanced", "fast"] | None
     #: Stop as in the paper: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
     paper: bool | None
-    #: How many trials must complete before the first one is stopped. With rungs, this applies to each level (default: 3; with
-    #: rungs 20; with rungs ranked by forecasts 5; with `paper` 100)
+    #: How many trials must complete before the first one is stopped. With rungs, this applies to each level (policy srm,
+    #: median, patience) (default: 3; with rungs 20; with rungs ranked by forecasts 5; with `paper` 100)
     burn_in: int | None
-    #: Stop a trial once the probability that it will lose is this high (Δ, in [0.5, 1)) (default: 0.99; with caution safe
-    #: 0.999; with caution fast 0.95; with rungs 0.9; with `paper` 0.95)
+    #: Stop a trial once the probability that it will lose is this high (Δ, in [0.5, 1)) (policy srm) (default: 0.99; with
+    #: caution safe 0.999; with caution fast 0.95; with rungs 0.9; with `paper` 0.95)
     stop_probability: float | None
-    #: Don't stop trials that are forecast to come this close to the best one, in units of the metric (δ).
+    #: Don't stop trials that are forecast to come this close to the best one, in units of the metric (δ) (policy srm)
     offset: float | None
-    #: Compare each trial with the n-th best completed one instead of the best.
+    #: Compare each trial with the n-th best completed one instead of the best (policy srm)
     nth_best: int | None
-    #: How many checks in a row must agree before a trial is stopped (default: 2; with rungs 1; with `paper` 1)
+    #: How many checks in a row must agree before a trial is stopped (policy srm) (default: 2; with rungs 1; with `paper` 1)
     agreeing_checks: int | None
-    #: Whether Δ applies to each check, or to all checks of a trial together.
+    #: Whether Δ applies to each check, or to all checks of a trial together (policy srm)
     error_budget: Literal["per-check", "per-run", "per-run-evenly"] | None
-    #: Fit the forecasts again once the completed trials have grown by this factor, for example 1.25, or only `once` (default:
-    #: 1.05; with rungs once; with rungs ranked by forecasts 1.05; with `paper` once)
+    #: Fit the forecasts again once the completed trials have grown by this factor, for example 1.25, or only `once` (policy
+    #: srm) (default: 1.05; with rungs once; with rungs ranked by forecasts 1.05; with `paper` once)
     refit: float | str | None
     #: Never stop this fraction of the trials, as an audit of the stop rule.
     exempt: float | None
-    #: Stop a trial after this many reports without an improvement (policy patience).
+    #: Stop a trial after this many reports without an improvement (policy patience)
     patience: int | None
-    #: How to forecast the final value of a trial (default: mean-gain; with rungs auto; with `paper` svr-rbf+gaussian)
+    #: How to forecast the final value of a trial (policy srm) (default: mean-gain; with rungs auto; with `paper`
+    #: svr-rbf+gaussian)
     predictor: Predictor | None
     #: Whether trials are stopped. If not, every trial is completed and no forecasts are made.
     stopping: bool | None
@@ -127,24 +129,25 @@ class StopSettings(TypedDict, total=False):
     #: How much risk to take for saving training. safe rarely loses the best trial, while fast often ends with the second or
     #: third best.
     caution: Literal["safe", "balanced", "fast"] | None
-    #: How many trials must complete before the first one is stopped. With rungs, this applies to each level (default: 3; with
-    #: rungs 20; with rungs ranked by forecasts 5; with `paper` 100)
+    #: How many trials must complete before the first one is stopped. With rungs, this applies to each level (policy srm,
+    #: median, patience) (default: 3; with rungs 20; with rungs ranked by forecasts 5; with `paper` 100)
     burn_in: int | None
-    #: Stop a trial once the probability that it will lose is this high (Δ, in [0.5, 1)) (default: 0.99; with caution safe
-    #: 0.999; with caution fast 0.95; with rungs 0.9; with `paper` 0.95)
+    #: Stop a trial once the probability that it will lose is this high (Δ, in [0.5, 1)) (policy srm) (default: 0.99; with
+    #: caution safe 0.999; with caution fast 0.95; with rungs 0.9; with `paper` 0.95)
     stop_probability: float | None
-    #: Don't stop trials that are forecast to come this close to the best one, in units of the metric (δ).
+    #: Don't stop trials that are forecast to come this close to the best one, in units of the metric (δ) (policy srm)
     offset: float | None
-    #: Compare each trial with the n-th best completed one instead of the best.
+    #: Compare each trial with the n-th best completed one instead of the best (policy srm)
     nth_best: int | None
-    #: How many checks in a row must agree before a trial is stopped (default: 2; with rungs 1; with `paper` 1)
+    #: How many checks in a row must agree before a trial is stopped (policy srm) (default: 2; with rungs 1; with `paper` 1)
     agreeing_checks: int | None
-    #: Whether Δ applies to each check, or to all checks of a trial together.
+    #: Whether Δ applies to each check, or to all checks of a trial together (policy srm)
     error_budget: Literal["per-check", "per-run", "per-run-evenly"] | None
-    #: Fit the forecasts again once the completed trials have grown by this factor, for example 1.25, or only `once` (default:
-    #: 1.05; with rungs once; with rungs ranked by forecasts 1.05; with `paper` once)
+    #: Fit the forecasts again once the completed trials have grown by this factor, for example 1.25, or only `once` (policy
+    #: srm) (default: 1.05; with rungs once; with rungs ranked by forecasts 1.05; with `paper` once)
     refit: float | str | None
-    #: How to forecast the final value of a trial (default: mean-gain; with rungs auto; with `paper` svr-rbf+gaussian)
+    #: How to forecast the final value of a trial (policy srm) (default: mean-gain; with rungs auto; with `paper`
+    #: svr-rbf+gaussian)
     predictor: Predictor | None
     #: Stop as in the paper: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
     paper: bool | None
@@ -153,9 +156,10 @@ class StopSettings(TypedDict, total=False):
     score: str | None
     #: Never stop this fraction of the trials, as an audit of the stop rule.
     exempt: float | None
-    #: How to decide which trials to stop early (default: chain; with rungs none; with `paper` srm)
+    #: How to decide which trials to stop early (default: chain; with rungs none; with several objectives or a limit on a
+    #: measured value srm; with `paper` srm)
     policy: Literal["none", "srm", "chain", "median", "patience", "asha"] | None
-    #: Stop a trial after this many reports without an improvement (policy patience).
+    #: Stop a trial after this many reports without an improvement (policy patience)
     patience: int | None
     #: Promote one in ETA trials at each rung (η, the reduction factor).
     eta: int | None
@@ -169,21 +173,22 @@ class PrunerSettings(TypedDict, total=False):
     #: How much risk to take for saving training. safe rarely loses the best trial, while fast often ends with the second or
     #: third best.
     caution: Literal["safe", "balanced", "fast"] | None
-    #: Stop a trial once the probability that it will lose is this high (Δ, in [0.5, 1)) (default: 0.99; with caution safe
-    #: 0.999; with caution fast 0.95; with rungs 0.9; with `paper` 0.95)
+    #: Stop a trial once the probability that it will lose is this high (Δ, in [0.5, 1)) (policy srm) (default: 0.99; with
+    #: caution safe 0.999; with caution fast 0.95; with rungs 0.9; with `paper` 0.95)
     stop_probability: float | None
-    #: Don't stop trials that are forecast to come this close to the best one, in units of the metric (δ).
+    #: Don't stop trials that are forecast to come this close to the best one, in units of the metric (δ) (policy srm)
     offset: float | None
-    #: Compare each trial with the n-th best completed one instead of the best.
+    #: Compare each trial with the n-th best completed one instead of the best (policy srm)
     nth_best: int | None
-    #: How many checks in a row must agree before a trial is stopped (default: 2; with rungs 1; with `paper` 1)
+    #: How many checks in a row must agree before a trial is stopped (policy srm) (default: 2; with rungs 1; with `paper` 1)
     agreeing_checks: int | None
-    #: Whether Δ applies to each check, or to all checks of a trial together.
+    #: Whether Δ applies to each check, or to all checks of a trial together (policy srm)
     error_budget: Literal["per-check", "per-run", "per-run-evenly"] | None
-    #: Fit the forecasts again once the completed trials have grown by this factor, for example 1.25, or only `once` (default:
-    #: 1.05; with rungs once; with rungs ranked by forecasts 1.05; with `paper` once)
+    #: Fit the forecasts again once the completed trials have grown by this factor, for example 1.25, or only `once` (policy
+    #: srm) (default: 1.05; with rungs once; with rungs ranked by forecasts 1.05; with `paper` once)
     refit: float | str | None
-    #: How to forecast the final value of a trial (default: mean-gain; with rungs auto; with `paper` svr-rbf+gaussian)
+    #: How to forecast the final value of a trial (policy srm) (default: mean-gain; with rungs auto; with `paper`
+    #: svr-rbf+gaussian)
     predictor: Predictor | None
     #: Stop as in the paper: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
     paper: bool | None
@@ -192,9 +197,10 @@ class PrunerSettings(TypedDict, total=False):
     score: str | None
     #: Never stop this fraction of the trials, as an audit of the stop rule.
     exempt: float | None
-    #: How to decide which trials to stop early (default: chain; with rungs none; with `paper` srm)
+    #: How to decide which trials to stop early (default: chain; with rungs none; with several objectives or a limit on a
+    #: measured value srm; with `paper` srm)
     policy: Literal["none", "srm", "chain", "median", "patience", "asha"] | None
-    #: Stop a trial after this many reports without an improvement (policy patience).
+    #: Stop a trial after this many reports without an improvement (policy patience)
     patience: int | None
     #: Promote one in ETA trials at each rung (η, the reduction factor).
     eta: int | None
