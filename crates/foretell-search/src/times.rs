@@ -399,14 +399,14 @@ mod tests {
         let report =
             |trial, step| Record::Reported { trial, step, value: Some(0.5), metrics: Default::default() };
         // two seconds to start, an epoch in 150 ms; the first two reports are recorded with the second
-        let at = |step: u64| 2000 + 150 * step.max(2);
+        let report_time = |step: u64| 2000 + 150 * step.max(2);
         let mut records = vec![(Record::Created { study: Box::new(spec()) }, 0)];
         for (trial, epochs) in [(0, 10), (1, 2)] {
             let began = 10_000 * trial;
             records.push((start(trial), began));
-            records.extend((1..=epochs).map(|step| (report(trial, step), began + at(step))));
+            records.extend((1..=epochs).map(|step| (report(trial, step), began + report_time(step))));
         }
-        records.push((Record::Decided(Decision { step: 2, ..stop(1) }), 10_000 + at(2)));
+        records.push((Record::Decided(Decision { step: 2, ..stop(1) }), 10_000 + report_time(2)));
         for (record, time) in &records {
             times.see(record, Some(RecordTime { run: 1, time: *time }));
         }
