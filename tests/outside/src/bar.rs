@@ -1,6 +1,6 @@
 //! The stop rule `bar`.
 
-use foretell_search::{NamedRule, RuleNeeds, Reason, Ruling, StopRule, WatchedTrial};
+use foretell_search::{NamedRule, Reason, RuleNeeds, Ruling, StopRule, WatchedTrial};
 use serde::{Deserialize, Serialize};
 
 /// Stops a trial that is below a bar.

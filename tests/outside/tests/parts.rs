@@ -110,7 +110,7 @@ fn parts_of_the_papers_laboratory_are_named_with_their_crate_where_a_build_lacks
     let search = ["search", "--param", "n=int:0:9", "--metric", "val_acc", "--epochs", "3"];
     let cases: [&[&str]; 7] = [
         &[&search[..], &["--policy", "lce", "--", "true", "{n}"]].concat(),
-        &[&search[..], &["--predictor", "bnn", "--", "true", "{n}"]].concat(),
+        &[&search[..], &["--policy", "srm", "--predictor", "bnn", "--", "true", "{n}"]].concat(),
         &[&search[..], &["--sampler", "q-learning", "--", "true", "{n}"]].concat(),
         &["search", "--space", "metaqnn", "--metric", "val_acc", "--epochs", "3", "--", "true", "{net}"],
         &["evaluate", "curves.csv", "--predictor", "lce"],
