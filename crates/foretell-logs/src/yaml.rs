@@ -173,7 +173,7 @@ impl YamlNode {
         }
     }
 
-    /// A child to change. What an alias stands for is a copy: its anchor stays as it is.
+    /// A child to change. An alias gives a copy, so a change leaves the anchor as it is.
     pub fn child_mut(&mut self, step: usize) -> &mut Self {
         match &mut self.content {
             YamlContent::List(items) => &mut items[step],

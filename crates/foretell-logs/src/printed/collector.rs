@@ -275,7 +275,7 @@ impl SeriesCollector {
         let begin = text.trim_start_matches(|c: char| c.is_whitespace() || "[(#*-=>|".contains(c));
         !is_open
             && (self.is_below == Some(false) || !is_entry(text))
-            // until a number has shown a point, a line beside the metric may tell how the log writes decimals
+            // until a number shows a decimal point, another line may show the notation of decimals
             && self.notations[0] > 0
             && text.contains(|c: char| c.is_ascii_digit())
             && !text.contains(['{', '|'])

@@ -41,7 +41,7 @@ pub enum PatternError {
         /// The metric.
         metric: String,
     },
-    /// The pattern does not say which part of the match is the value.
+    /// The pattern has no group for the value.
     #[error(
         "the metric pattern `{pattern}` contains {found} groups for the value instead of 1, as in `val_acc=([\\d.]+)`. \
          Write (?:…) for groups that capture nothing, and (?P<step>\\d+) for the step"

@@ -105,7 +105,7 @@ fn saved_hours(file: &ReplayedFile) -> Option<String> {
     let (mut whole, mut saved, mut timed, mut all) = (0.0, 0.0, 0_usize, 0_usize);
     for trial in outcome.orderings.iter().flat_map(|ordering| &ordering.trace.trials) {
         all += 1;
-        // logs may lack times, so the hours cover only the runs that have them, and the text says what fraction these are
+        // a log may lack times, so the hours cover only the runs that have them, and the text names the fraction of these runs
         let Some(seconds) = file.seconds.get(file.table.index(trial.run)).copied().flatten() else {
             continue;
         };

@@ -95,7 +95,7 @@ struct DamagedDocument<'a> {
 pub(super) fn run(directory: &Path, repair: bool, format: OutputFormat) -> CommandResult {
     let log = log_path(directory);
     if !log.is_file() || std::fs::metadata(&log).is_ok_and(|about| about.len() == 0) {
-        return StoredStudy::read(directory, catalogue()).map(drop).map_err(Failure::input); // it says that there is no study
+        return StoredStudy::read(directory, catalogue()).map(drop).map_err(Failure::input); // the error names the missing study
     }
     if !repair
         && let Ok(stored) = StoredStudy::read(directory, catalogue())

@@ -13,7 +13,7 @@ use std::path::Path;
 pub(super) fn run(directory: &Path, yes: bool) -> CommandResult {
     let log = log_path(directory);
     if !log.is_file() {
-        return StoredStudy::read(directory, catalogue()).map(drop).map_err(Failure::input); // it says that there is no study
+        return StoredStudy::read(directory, catalogue()).map(drop).map_err(Failure::input); // the error names the missing study
     }
     let what = match StoredStudy::read(directory, catalogue()) {
         Ok(stored) => {

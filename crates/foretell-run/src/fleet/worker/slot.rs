@@ -207,7 +207,7 @@ impl WorkerSlot {
             }
             Err(RequestError::Refused { text, field, .. }) => {
                 let is_report = matches!(training.waiting.front(), Some(TrainingMessage::Report(_)));
-                // only this report is wrong: the training goes on, because the trial is still this worker's
+                // only this report is wrong: the training continues, because this worker still holds the trial
                 if is_report && field.as_deref().is_some_and(|field| ["value", "step"].contains(&field)) {
                     self.send_request(SlotRequest::Say(format!("a report is not recorded: {text}")));
                     training.waiting.pop_front();
