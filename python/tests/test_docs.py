@@ -110,8 +110,9 @@ def test_code_of_other_pages_is_one_script():
     assert several == {"python.md", "python-own-loop.md"}
 
 
-def test_the_script_of_the_readme_runs(tmp_path):
-    script = "\n".join(re.findall(r"```python\n(.*?)```", (DOCS.parent / "python" / "README.md").read_text(), re.S))
+@pytest.mark.parametrize("readme", [DOCS.parent / "README.md", DOCS.parent / "python" / "README.md"], ids=["repository", "package"])
+def test_the_script_of_a_readme_runs(readme, tmp_path):
+    script = "\n".join(re.findall(r"```python\n(.*?)```", readme.read_text(), re.S))
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stderr
 
