@@ -130,12 +130,12 @@ fn note_mixture(read: &[(&Path, OutputReports)]) {
         }
     }
     if first.len() > 1 {
-        let with_file = |(data, file): (&&str, &&Path)| {
+        let data = first.iter().map(|(data, file)| {
             format!("of {} data in {}", if data.is_empty() { "unnamed" } else { data }, file.display())
-        };
-        let data = first.iter().map(with_file).collect::<Vec<_>>().join(", ");
+        });
         note(&format!(
-            "the metric is not of the same data in all logs: {data}. Set a name with its data, for example --metric 'val loss'"
+            "the metric is not of the same data in all logs: {}. Set a name with its data, for example --metric 'val loss'",
+            data.collect::<Vec<_>>().join(", ")
         ));
     }
 }
@@ -150,16 +150,16 @@ fn join_run_files(read: Vec<(&Path, OutputReports)>) -> Vec<(&Path, OutputReport
     }
     let mut read: Vec<Option<(&Path, OutputReports)>> = read.into_iter().map(Some).collect();
     for ((_, name), places) in alike {
-        let log_at = |at: &usize| read[*at].as_ref().map(|(file, whole)| (*file, whole));
         let counts_files = printed::ends_with_counter(&name);
         // the files of several runs may be numbered, too: they end at the same step, or name none
-        let step = |at: &usize| {
-            let (file, whole) = log_at(at)?;
+        let steps = places.iter().filter_map(|&at| {
+            let (file, whole) = read[at].as_ref()?;
             let own =
                 whole.reports.first().filter(|_| whole.unit != StepUnit::Report).map(|report| report.step);
-            own.or_else(|| split_number(file).map(|(_, number)| number).filter(|_| counts_files))
-        };
-        let mut steps: Vec<(u64, usize)> = places.iter().filter_map(|at| Some((step(at)?, *at))).collect();
+            let step = own.or_else(|| split_number(file).map(|(_, number)| number).filter(|_| counts_files));
+            Some((step?, at))
+        });
+        let mut steps: Vec<(u64, usize)> = steps.collect();
         steps.sort_unstable();
         let are_distinct = steps.windows(2).all(|pair| pair[0].0 < pair[1].0);
         if steps.len() < 2 || steps.len() < places.len() || !are_distinct {
@@ -184,8 +184,8 @@ fn join_run_files(read: Vec<(&Path, OutputReports)>) -> Vec<(&Path, OutputReport
 /// The name of a file without its only number, and that number: `metrics_epoch_` and 3 of `metrics_epoch_3.json`.
 fn split_number(file: &Path) -> Option<(String, u64)> {
     let name = file.file_stem()?.to_string_lossy().into_owned();
-    let is_digit = |c: char| c.is_ascii_digit();
-    let (start, end) = (name.find(is_digit)?, name.rfind(is_digit)? + 1);
+    let start = name.find(|c: char| c.is_ascii_digit())?;
+    let end = name.rfind(|c: char| c.is_ascii_digit())? + 1;
     let number = name[start..end].parse().ok()?;
     Some((format!("{}{}", &name[..start], &name[end..]), number))
 }
@@ -194,24 +194,20 @@ fn split_number(file: &Path) -> Option<(String, u64)> {
 fn guess_metric(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure> {
     let settled: Vec<(&Path, FirstTrial)> =
         texts.iter().map(|(file, text)| (file.as_path(), settle_first_trial(text, None, None))).collect();
-    let metric = |first: &FirstTrial| match &first.metric {
-        printed::MetricChoice::None => None,
-        printed::MetricChoice::One { source, name, .. }
-        | printed::MetricChoice::InDoubt { source, name, .. } => Some((source.clone(), name.clone())),
-    };
-    let has = |first: &FirstTrial, name: &str| first.series.iter().any(|series| series.name == name);
-    let files = |(_, name): &(String, String)| settled.iter().filter(|(_, first)| has(first, name)).count();
     let mut found: BTreeMap<(String, String), usize> = BTreeMap::new();
     settled
         .iter()
-        .filter_map(|(_, first)| metric(first))
+        .filter_map(|(_, first)| source_and_name(first))
         .for_each(|metric| *found.entry(metric).or_default() += 1);
-    let best =
-        found.iter().max_by_key(|(metric, best)| (files(metric), **best)).map(|(metric, _)| metric.clone());
-    let best = best.ok_or_else(|| {
+    let best = found.iter().max_by_key(|((_, name), best)| {
+        let files =
+            settled.iter().filter(|(_, first)| first.series.iter().any(|series| series.name == *name));
+        (files.count(), **best)
+    });
+    let best = best.map(|(metric, _)| metric.clone()).ok_or_else(|| {
         Failure::input("found no metric in the logs. Set it with --metric, for example --metric val_acc")
     })?;
-    let first = settled.iter().find(|(_, first)| metric(first).as_ref() == Some(&best));
+    let first = settled.iter().find(|(_, first)| source_and_name(first).as_ref() == Some(&best));
     let Some((file, first)) = first else { return Ok(best) };
     if first.doubts.is_empty() {
         note(&format!(
@@ -234,6 +230,15 @@ fn guess_metric(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure
         file.display(),
         best.0
     )))
+}
+
+/// The source for `--metric` and the name of the metric of a log, if it reports one.
+fn source_and_name(first: &FirstTrial) -> Option<(String, String)> {
+    match &first.metric {
+        printed::MetricChoice::None => None,
+        printed::MetricChoice::One { source, name, .. }
+        | printed::MetricChoice::InDoubt { source, name, .. } => Some((source.clone(), name.clone())),
+    }
 }
 
 /// The values of the metric, and the names of the others, as a part of a sentence.
@@ -262,7 +267,8 @@ const MAX_SHOWN_VALUES: usize = 3;
 
 /// The printed series, a line each.
 fn list_series(series: &[PrintedSeries]) -> String {
-    let line = |series: &PrintedSeries| {
+    let current = series.iter().filter(|series| series.is_metric && !series.is_past);
+    let lines = current.map(|series| {
         let role = match series.role {
             DataRole::Training => " of training data",
             DataRole::Test => " of test data",
@@ -271,18 +277,19 @@ fn list_series(series: &[PrintedSeries]) -> String {
         };
         let values: Vec<String> = series.first.iter().map(f64::to_string).collect();
         format!("  {}: {} values{role}, {} …", series.name, series.values, values.join(", "))
-    };
-    let current = series.iter().filter(|series| series.is_metric && !series.is_past);
-    current.map(line).collect::<Vec<_>>().join("\n")
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn read(file: &Path) -> Result<String, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", file.display()));
     let mut bytes = Vec::new();
-    let open = File::open(file).map_err(|error| failed(&error))?;
-    let read = open.take(MAX_LOG_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    let read = File::open(file).and_then(|open| open.take(MAX_LOG_BYTES + 1).read_to_end(&mut bytes));
+    let read = read.map_err(|error| Failure::input(format!("{}: {error}", file.display())))?;
     if read as u64 > MAX_LOG_BYTES {
-        return Err(failed(&"the file is larger than a gigabyte. Keep only the lines with the metric"));
+        return Err(Failure::input(format!(
+            "{}: the file is larger than a gigabyte. Keep only the lines with the metric",
+            file.display()
+        )));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -299,10 +306,8 @@ fn curve(whole: &OutputReports, direction: Direction) -> Curve {
 
 /// The file's name, with its folder's if the name is taken or tells nothing.
 fn unique(file: &Path, taken: &mut BTreeSet<String>) -> String {
-    let name =
-        |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let own = name(file);
-    let folder = file.parent().map(name).filter(|folder| !folder.is_empty());
+    let own = file_stem_text(file);
+    let folder = file.parent().map(file_stem_text).filter(|folder| !folder.is_empty());
     let is_plain = ["output", "log", "train", "stdout", "history", "metrics"].contains(&own.as_str());
     let mut id = match folder {
         Some(folder) if is_plain => folder,
@@ -313,6 +318,10 @@ fn unique(file: &Path, taken: &mut BTreeSet<String>) -> String {
         id.push('+');
     }
     id
+}
+
+fn file_stem_text(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -158,10 +158,7 @@ fn say_running(running: &RecordedSet, history: &History) {
 
 /// Notes the columns that the completed runs contain and the running ones lack.
 fn say_columns(running: &RecordedSet, finished: &RecordedSet) {
-    let names = |recorded: &RecordedSet| -> BTreeSet<String> {
-        recorded.runs.iter().flat_map(|run| run.configuration.keys().cloned()).collect()
-    };
-    let (here, there) = (names(running), names(finished));
+    let (here, there) = (column_names(running), column_names(finished));
     let missing: Vec<&str> = there.difference(&here).map(String::as_str).collect();
     if !missing.is_empty() && !running.runs.is_empty() {
         note(&format!(
@@ -172,12 +169,17 @@ fn say_columns(running: &RecordedSet, finished: &RecordedSet) {
     }
 }
 
+fn column_names(recorded: &RecordedSet) -> BTreeSet<String> {
+    recorded.runs.iter().flat_map(|run| run.configuration.keys().cloned()).collect()
+}
+
 /// The value that made a run's final score `score`, as it was recorded: a way through logarithms would give 65.18999999999998
 /// for 65.19. Of a run that diverged no recorded value tells.
 fn recorded_value(runs: &[Run], history: &History, score: f64) -> f64 {
-    let made_it = |i: &usize| history.final_score(*i).is_some_and(|own| own.total_cmp(&score).is_eq());
     let target = history.grid().last().copied();
-    let run = (0..history.len()).find(made_it).map(|i| &runs[i]);
+    let run = (0..history.len())
+        .find(|i| history.final_score(*i).is_some_and(|own| own.total_cmp(&score).is_eq()))
+        .map(|i| &runs[i]);
     let recorded = run
         .zip(target)
         .and_then(|(run, target)| history.run_score().score_curve(&run.curve).interpolate_at(target));
@@ -228,7 +230,6 @@ fn no_finished_run(path: &Path) -> Failure {
 fn row(forecaster: &Forecaster, run: &Run, best: f64, constants: &Configuration) -> ForecastRow {
     let history = forecaster.history();
     let now = current_score(history, run);
-    let value = |score: f64| possible(history, score, now);
     let recorded = history.recorded_end(&run.curve);
     let problem = problem(history, run);
     let mut failure = None;
@@ -242,21 +243,24 @@ fn row(forecaster: &Forecaster, run: &Run, best: f64, constants: &Configuration)
     };
     let problem = problem.or_else(|| forecast.as_ref().err().cloned());
     let forecast = forecast.ok();
-    let interval = |f: &Forecast| {
-        let (low, high) = (value(f.quantile(0.05)), value(f.quantile(0.95)));
-        recorded.map_or((low.min(high), low.max(high)), |value| (value, value))
-    };
-    let sd = |f: &Forecast| {
-        // halved before the difference, because the difference of two values near the largest number would be infinite
-        (value(f.quantile(0.841_344_746)) / 2.0 - value(f.quantile(0.158_655_254)) / 2.0).abs()
-    };
     ForecastRow {
         run: run.id.clone(),
         step: run.curve.last_point().map(|(step, _)| step),
         value: run.curve.last_point().map(|(_, score)| history.direction().to_value(score)),
-        forecast: forecast.as_ref().map(|f| recorded.unwrap_or_else(|| value(f.mean))),
-        sd: forecast.as_ref().map(|f| if recorded.is_some() { 0.0 } else { sd(f) }),
-        interval_90: forecast.as_ref().map(interval),
+        forecast: forecast.as_ref().map(|f| recorded.unwrap_or_else(|| possible(history, f.mean, now))),
+        sd: forecast.as_ref().map(|f| match recorded {
+            Some(_) => 0.0,
+            None => {
+                let upper = possible(history, f.quantile(0.841_344_746), now);
+                let lower = possible(history, f.quantile(0.158_655_254), now);
+                // halved before the difference, because the difference of two values near the largest number would be infinite
+                (upper / 2.0 - lower / 2.0).abs()
+            }
+        }),
+        interval_90: forecast.as_ref().map(|f| match recorded {
+            Some(value) => (value, value),
+            None => quantile_pair(history, f, (0.05, 0.95), now),
+        }),
         or_worse: recorded.is_none()
             && forecast.as_ref().is_some_and(|f| history.is_beyond_worst(f.quantile(0.05))),
         probability_to_beat_best: forecast.as_ref().map(|f| 1.0 - f.probability_at_most(best)),
@@ -301,29 +305,17 @@ fn possible(history: &History, score: f64, now: f64) -> f64 {
     history.possible_value(score, now).clamp(f64::MIN, f64::MAX)
 }
 
+/// The smaller and the larger of the values at two `levels` of the forecast: where smaller values are better, the quantiles descend.
+fn quantile_pair(history: &History, forecast: &Forecast, levels: (f64, f64), now: f64) -> (f64, f64) {
+    let one = possible(history, forecast.quantile(levels.0), now);
+    let other = possible(history, forecast.quantile(levels.1), now);
+    (one.min(other), one.max(other))
+}
+
 fn fans(history: &History, runs: &[Run], document: &ForecastDocument, metric: &str) -> plot::FanFigure {
-    let (direction, target, rows) = (history.direction(), document.target_step, &document.rows);
-    let fan = |(run, row): (&Run, &ForecastRow)| {
-        let forecast = row.distribution.as_ref()?;
-        let now = current_score(history, run);
-        let value = |score: f64| possible(history, score, now);
-        let band = |level: f64| {
-            let tail = (1.0 - level) / 2.0;
-            let (a, b) = (value(forecast.quantile(tail)), value(forecast.quantile(1.0 - tail)));
-            (level, a.min(b), a.max(b))
-        };
-        let curve = history.run_score().score_curve(&run.curve);
-        let scores = curve.steps().iter().zip(curve.scores());
-        let recorded = row.forecast.filter(|_| row.recorded);
-        Some(plot::FanRun {
-            name: run.id.clone(),
-            points: scores.map(|(&step, &score)| (step, direction.to_value(score))).collect(),
-            median: recorded.unwrap_or_else(|| value(forecast.quantile(0.5))),
-            intervals: if recorded.is_some() { Vec::new() } else { [0.5, 0.8, 0.95].map(band).to_vec() },
-            chance: row.probability_to_beat_best,
-        })
-    };
-    let drawn: Vec<plot::FanRun> = runs.iter().zip(rows).filter_map(fan).collect();
+    let (direction, target) = (history.direction(), document.target_step);
+    let drawn = runs.iter().zip(&document.rows).filter_map(|(run, row)| fan_run(history, run, row));
+    let drawn: Vec<plot::FanRun> = drawn.collect();
     let missing = runs.len() - drawn.len();
     let not_drawn =
         if missing > 0 { format!("; without a forecast, and not drawn: {missing}") } else { String::new() };
@@ -339,37 +331,38 @@ fn fans(history: &History, runs: &[Run], document: &ForecastDocument, metric: &s
     }
 }
 
+/// The curve of `run` and its forecast, if it has one.
+fn fan_run(history: &History, run: &Run, row: &ForecastRow) -> Option<plot::FanRun> {
+    let forecast = row.distribution.as_ref()?;
+    let now = current_score(history, run);
+    let bands = [0.5, 0.8, 0.95].map(|level| {
+        let tail = (1.0 - level) / 2.0;
+        let (low, high) = quantile_pair(history, forecast, (tail, 1.0 - tail), now);
+        (level, low, high)
+    });
+    let curve = history.run_score().score_curve(&run.curve);
+    let scores = curve.steps().iter().zip(curve.scores());
+    let recorded = row.forecast.filter(|_| row.recorded);
+    Some(plot::FanRun {
+        name: run.id.clone(),
+        points: scores.map(|(&step, &score)| (step, history.direction().to_value(score))).collect(),
+        median: recorded.unwrap_or_else(|| possible(history, forecast.quantile(0.5), now)),
+        intervals: if recorded.is_some() { Vec::new() } else { bands.to_vec() },
+        chance: row.probability_to_beat_best,
+    })
+}
+
 fn as_table(document: &ForecastDocument) -> String {
-    let number = |value: Option<f64>| value.map_or("–".to_owned(), metric_value);
-    let forecast = |row: &ForecastRow| match (row.forecast.filter(|_| row.recorded), &row.problem) {
-        (Some(end), None) => format!("{} (recorded)", metric_value(end)),
-        (Some(end), Some(problem)) => format!("{} ({problem})", metric_value(end)),
-        (None, Some(problem)) => problem.clone(),
-        (None, None) => {
-            let (mean, sd) = (row.forecast.unwrap_or(f64::NAN), row.sd.unwrap_or(f64::NAN));
-            with_deviation(mean, sd)
-        }
-    };
-    let interval = |row: &ForecastRow| {
-        let Some((low, high)) = row.interval_90.filter(|_| !row.recorded) else { return String::new() };
-        let size = low.abs().max(high.abs());
-        let (low, high) = (metric_difference(low, size, 4), metric_difference(high, size, 4));
-        match (row.or_worse, document.direction) {
-            (false, _) => format!("{low} … {high}"),
-            (true, Direction::Minimize) => format!("{low} … {high} or worse"),
-            (true, Direction::Maximize) => format!("{low} or worse … {high}"),
-        }
-    };
-    let cells = |row: &ForecastRow| {
+    let rows = document.rows.iter().map(|row| {
         vec![
             row.run.clone(),
             row.step.map_or("–".to_owned(), |step| step.to_string()),
-            number(row.value),
-            forecast(row),
-            interval(row),
+            row.value.map_or("–".to_owned(), metric_value),
+            forecast_cell(row),
+            interval_cell(row, document.direction),
             row.probability_to_beat_best.map_or(String::new(), |p| format!("{:.1} %", p * 100.0)),
         ]
-    };
+    });
     let head = format!(
         "forecast at step {} by {}, learned from {}; best completed {}\n",
         document.target_step,
@@ -378,5 +371,25 @@ fn as_table(document: &ForecastDocument) -> String {
         metric_value(document.best)
     );
     let headings = ["run", "step", "value", "forecast", "90 % interval", "beats best"];
-    head + &table(&headings, &document.rows.iter().map(cells).collect::<Vec<_>>())
+    head + &table(&headings, &rows.collect::<Vec<_>>())
+}
+
+fn forecast_cell(row: &ForecastRow) -> String {
+    match (row.forecast.filter(|_| row.recorded), &row.problem) {
+        (Some(end), None) => format!("{} (recorded)", metric_value(end)),
+        (Some(end), Some(problem)) => format!("{} ({problem})", metric_value(end)),
+        (None, Some(problem)) => problem.clone(),
+        (None, None) => with_deviation(row.forecast.unwrap_or(f64::NAN), row.sd.unwrap_or(f64::NAN)),
+    }
+}
+
+fn interval_cell(row: &ForecastRow, direction: Direction) -> String {
+    let Some((low, high)) = row.interval_90.filter(|_| !row.recorded) else { return String::new() };
+    let size = low.abs().max(high.abs());
+    let (low, high) = (metric_difference(low, size, 4), metric_difference(high, size, 4));
+    match (row.or_worse, direction) {
+        (false, _) => format!("{low} … {high}"),
+        (true, Direction::Minimize) => format!("{low} … {high} or worse"),
+        (true, Direction::Maximize) => format!("{low} or worse … {high}"),
+    }
 }
