@@ -77,13 +77,16 @@ impl EngineThread {
         let tending =
             EngineLoop { engine, door, most, interrupt: interrupt.clone(), over: Arc::clone(&over) };
         let ends = interrupt.clone();
-        let died = move |why: &str| {
-            ends.end_with(Failure::midway(format!(
-                "the thread that starts workers panicked: {why}. This is a bug: please report it"
-            )));
-        };
-        let thread = spawn_supervised("engine", move || tending.run(), died)?;
-        Ok(Self { thread: Some(thread), over })
+        let thread = spawn_supervised(
+            "engine",
+            move || tending.run(),
+            move |why| {
+                ends.end_with(Failure::midway(format!(
+                    "the thread that starts workers panicked: {why}. This is a bug: please report it"
+                )));
+            },
+        );
+        Ok(Self { thread: Some(thread?), over })
     }
 
     /// Ends the workers.

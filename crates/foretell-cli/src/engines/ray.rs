@@ -23,10 +23,10 @@ impl RayActors {
     /// Starts the program for the study in `directory`; `options` are `address=ray://HOST:10001`, `cpus=2` and `gpus=1`.
     pub(crate) fn start(directory: &Path, options: &[String]) -> Result<Self, Failure> {
         let folder = directory.join("ray");
-        let in_folder = |error| Failure::midway(format!("{}: {error}", folder.display()));
-        std::fs::create_dir_all(&folder).map_err(in_folder)?;
         let program = folder.join("workers.py");
-        foretell_run::write_atomically(&program, RAY_PROGRAM.as_bytes()).map_err(in_folder)?;
+        std::fs::create_dir_all(&folder)
+            .and_then(|()| foretell_run::write_atomically(&program, RAY_PROGRAM.as_bytes()))
+            .map_err(|error| Failure::midway(format!("{}: {error}", folder.display())))?;
         let python = std::env::var_os("FORETELL_PYTHON").unwrap_or_else(|| "python3".into());
         let study = std::path::absolute(directory).map_err(Failure::midway)?;
         let foretell = std::env::current_exe().map_err(Failure::midway)?;

@@ -98,9 +98,9 @@ impl SlurmJobs {
         let mut text = self.script_head("owner-%j.log").replace(&self.name, &self.owner_name());
         _ = writeln!(text, "#SBATCH --requeue");
         // only the options that say where a job may run are taken over, because the owner needs none of the workers' GPUs and memory
-        let kept = ["--partition", "--account", "--qos"];
-        let kept = |option: &&String| kept.iter().any(|name| option.starts_with(name));
-        self.options.iter().filter(kept).for_each(|option| _ = writeln!(text, "#SBATCH {option}"));
+        let names = ["--partition", "--account", "--qos"];
+        let kept = self.options.iter().filter(|option| names.iter().any(|name| option.starts_with(name)));
+        kept.for_each(|option| _ = writeln!(text, "#SBATCH {option}"));
         _ = writeln!(
             text,
             "again() {{ kill -USR1 $search; wait $search; scontrol requeue $SLURM_JOB_ID; exit; }}\ntrap again USR1\ntrap 'kill -TERM $search; wait $search; exit' TERM\n{} &\nsearch=$!\nwait $search",
@@ -140,9 +140,9 @@ impl SlurmJobs {
 
     fn write_script(&self, name: &str, text: &str) -> Result<String, Failure> {
         let path = self.folder.join(name);
-        let in_folder = |error| Failure::midway(format!("{}: {error}", path.display()));
-        std::fs::create_dir_all(&self.folder).map_err(in_folder)?;
-        foretell_run::write_atomically(&path, text.as_bytes()).map_err(in_folder)?;
+        std::fs::create_dir_all(&self.folder)
+            .and_then(|()| foretell_run::write_atomically(&path, text.as_bytes()))
+            .map_err(|error| Failure::midway(format!("{}: {error}", path.display())))?;
         Ok(path.to_string_lossy().into_owned())
     }
 
@@ -150,8 +150,8 @@ impl SlurmJobs {
         let script = self.script().and_then(|text| self.write_script("worker.sh", &text));
         let script = script.map_err(|failure| EngineError::Now(failure.message().to_owned()))?;
         let submitted = if self.single {
-            let one_job = |_| run_program("sbatch", &["--parsable".to_owned(), script.clone()]).map(drop);
-            (0..count.min(MAX_ARRAY_JOBS)).try_for_each(one_job)
+            let words = ["--parsable".to_owned(), script];
+            (0..count.min(MAX_ARRAY_JOBS)).try_for_each(|_| run_program("sbatch", &words).map(drop))
         } else {
             let array = format!("--array=0-{}", count.min(MAX_ARRAY_JOBS) - 1);
             run_program("sbatch", &["--parsable".to_owned(), array, script]).map(drop)
@@ -268,34 +268,37 @@ fn reason_in_words(reason: &str) -> String {
 
 /// The jobs that wait or run, from the output of `squeue`.
 fn parse(text: &str) -> Vec<SlurmJob> {
-    let job = |line: &str| {
+    let jobs = text.lines().filter_map(|line| {
         let mut fields = line.trim().splitn(4, '|').map(str::to_owned);
         let (id, state, host, reason) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
         let runs = ["RUNNING", "CONFIGURING", "SUSPENDED"].contains(&state.as_str());
         let waits = ["PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED"].contains(&state.as_str());
         (runs || waits).then_some(SlurmJob { id, runs, host, reason })
-    };
-    text.lines().filter_map(job).collect()
+    });
+    jobs.collect()
 }
 
 /// One option as a line of a script.
 fn line_of(option: &str) -> Result<String, Failure> {
-    let refusal = |why: String| Failure::input(format!("[slurm] {option}: {why}"));
     if option.contains(['\n', '\r']) {
-        return Err(refusal("an option is one line".to_owned()));
+        return Err(option_failure(option, "an option is one line"));
     }
     let line = if option.starts_with('-') { option.to_owned() } else { format!("--{option}") };
     let name = line.trim_start_matches('-').split(['=', ' ']).next().unwrap_or_default().replace('_', "-");
     if RESERVED_OPTIONS.contains(&name.as_str()) {
-        return Err(refusal(format!("the search sets --{name} itself. Leave it out")));
+        return Err(option_failure(option, &format!("the search sets --{name} itself. Leave it out")));
     }
     match line.split_once('=') {
         Some((_, value)) if !option.starts_with('-') => Ok(format!("--{name}={value}")),
         None if !option.starts_with('-') => {
-            Err(refusal("write NAME=VALUE, or a whole option such as --exclusive".to_owned()))
+            Err(option_failure(option, "write NAME=VALUE, or a whole option such as --exclusive"))
         }
         _ => Ok(line),
     }
+}
+
+fn option_failure(option: &str, why: &str) -> Failure {
+    Failure::input(format!("[slurm] {option}: {why}"))
 }
 
 /// Runs a program of Slurm; answers its output, or its own words of refusal.
