@@ -2,7 +2,6 @@
 
 use super::rows::setting;
 use crate::output::{metric_value, short_number, table};
-use foretell::Value;
 use foretell_search::{FrontTrial, ParetoFront};
 
 /// The most trials of a front that the report at the end of a search shows, so that it fits on a screen.
@@ -31,24 +30,23 @@ pub(crate) fn text(front: &ParetoFront, most: usize) -> String {
 
 fn rows(front: &ParetoFront, trials: &[FrontTrial]) -> String {
     let first = &trials[0].configuration;
-    let is_objective = |name: &String| front.objectives.iter().any(|objective| objective.name == *name);
-    let differs = |name: &&String| {
-        let short =
-            |value: Option<&Value>| value.and_then(Value::as_text).is_none_or(|text| text.len() <= 20);
-        let differ = trials.iter().any(|trial| trial.configuration.get(*name) != first.get(*name));
-        differ && !is_objective(name) && short(first.get(*name))
-    };
-    let names: Vec<&String> = first.keys().filter(differs).collect();
-    let row = |trial: &FrontTrial| {
+    let shown = first.iter().filter(|(name, value)| {
+        let differs = trials.iter().any(|trial| trial.configuration.get(*name) != Some(*value));
+        let is_objective = front.objectives.iter().any(|objective| objective.name == **name);
+        let is_short = value.as_text().is_none_or(|text| text.len() <= 20);
+        differs && !is_objective && is_short
+    });
+    let names: Vec<&String> = shown.map(|(name, _)| name).collect();
+    let rows = trials.iter().map(|trial| {
         let mut cells = vec![trial.trial.to_string(), metric_value(trial.values[0])];
         cells.extend(trial.values[1..].iter().map(|&value| short_number(value)));
         cells.extend(names.iter().map(|name| setting(trial.configuration.get(*name))));
         cells
-    };
+    });
     let objectives = front.objectives.iter().map(|objective| objective.name.as_str());
     let headings: Vec<&str> =
         std::iter::once("trial").chain(objectives).chain(names.iter().map(|name| name.as_str())).collect();
-    table(&headings, &trials.iter().map(row).collect::<Vec<_>>())
+    table(&headings, &rows.collect::<Vec<_>>())
 }
 
 /// The fraction of the front that is thought found, if trials were stopped.

@@ -7,9 +7,7 @@ use clap::ValueEnum;
 use foretell::Direction;
 use foretell_logs::direction_of;
 use foretell_run::StoredStudy;
-use foretell_search::{
-    FrontStopped, FrontTrial, ParetoFront, Record, Study, StudySummary, Trial, TrialState,
-};
+use foretell_search::{FrontTrial, ParetoFront, Record, Study, StudySummary, Trial, TrialState};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -64,36 +62,28 @@ pub(crate) fn read_watched_curves(
             }
         }
     })?;
-    let known = || curves.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-    let unknown = |name: &String| match curves.is_empty() {
-        true => Failure::input(format!("--watch {name}: no trial has reported metrics by name")),
-        false => {
-            Failure::input(format!("--watch {name}: no trial has reported it. Choose one of {}", known()))
-        }
-    };
-    let curve = |name: &String| {
-        let curves = curves.get(name).ok_or_else(|| unknown(name))?.clone();
+    let watched = names.iter().map(|name| {
+        let Some(curves) = curves.get(name) else {
+            let known = curves.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            return Err(Failure::input(match curves.is_empty() {
+                true => format!("--watch {name}: no trial has reported metrics by name"),
+                false => format!("--watch {name}: no trial has reported it. Choose one of {known}"),
+            }));
+        };
         let maximize = direction_of(name).unwrap_or(Direction::Maximize) == Direction::Maximize;
-        Ok(plot::WatchedMetric { metric: name.clone(), maximize, curves })
-    };
-    names.iter().map(curve).collect()
+        Ok(plot::WatchedMetric { metric: name.clone(), maximize, curves: curves.clone() })
+    });
+    watched.collect()
 }
 
 /// The front by the metric and the first of the other objectives.
 pub(crate) fn front(front: &ParetoFront, name: &str) -> plot::FrontFigure {
-    let called = |trial: u64| format!("trial {trial}");
-    let finished = |trial: &FrontTrial| plot::FrontPoint {
-        name: called(trial.trial),
-        x: trial.values[1],
-        y: trial.values[0],
-        deviation: 0.0,
-    };
-    let stopped = |trial: &FrontStopped| plot::FrontPoint {
-        name: called(trial.trial),
-        x: trial.others[0],
-        y: trial.forecast.mean,
-        deviation: trial.forecast.sd,
-    };
+    let stopped = front.stopped.iter().map(|stopped| plot::FrontPoint {
+        name: format!("trial {}", stopped.trial),
+        x: stopped.others[0],
+        y: stopped.forecast.mean,
+        deviation: stopped.forecast.sd,
+    });
     let safe = front.safe.map_or(String::new(), |safe| format!(" · {:.1} % thought safe", 100.0 * safe));
     plot::FrontFigure {
         title: format!("The front of {name}"),
@@ -106,20 +96,25 @@ pub(crate) fn front(front: &ParetoFront, name: &str) -> plot::FrontFigure {
         metric: front.objectives[0].name.clone(),
         other: front.objectives[1].name.clone(),
         other_is_better_large: front.objectives[1].direction == Direction::Maximize,
-        front: front.trials.iter().map(finished).collect(),
-        dominated: front.dominated.iter().map(finished).collect(),
-        stopped: front.stopped.iter().map(stopped).collect(),
+        front: front.trials.iter().map(completed_point).collect(),
+        dominated: front.dominated.iter().map(completed_point).collect(),
+        stopped: stopped.collect(),
     }
+}
+
+fn completed_point(trial: &FrontTrial) -> plot::FrontPoint {
+    let name = format!("trial {}", trial.trial);
+    plot::FrontPoint { name, x: trial.values[1], y: trial.values[0], deviation: 0.0 }
 }
 
 /// The result of each network, a stopped one's forecast, by the ε it was drawn with.
 fn q_learning(study: &Study, stages: &[(f64, u64)], name: &str) -> plot::QLearningFigure {
     let spec = study.spec();
     let StudySummary { epochs, trials, .. } = StudySummary::new(study);
-    let stage = |&(epsilon, models): &(f64, u64)| plot::EpsilonStage {
+    let stages = stages.iter().map(|&(epsilon, models)| plot::EpsilonStage {
         epsilon,
         models: usize::try_from(models).unwrap_or(usize::MAX),
-    };
+    });
     plot::QLearningFigure {
         title: format!("Q-learning: {name}"),
         subtitle: format!(
@@ -128,7 +123,7 @@ fn q_learning(study: &Study, stages: &[(f64, u64)], name: &str) -> plot::QLearni
         ),
         metric: spec.metric.clone(),
         maximize: spec.direction == Direction::Maximize,
-        stages: stages.iter().map(stage).collect(),
+        stages: stages.collect(),
         scores: study.trials().iter().map(|trial| trial.result().unwrap_or(f64::NAN)).collect(),
     }
 }
@@ -145,7 +140,10 @@ fn curves(study: &Study, name: &str) -> plot::SearchFigure {
     let spent = summary.shadow.as_ref().map_or(summary.epochs.spent, |shadow| shadow.spent_if_stopped);
     let needs = spec.policy.needs(spec.max_resource);
     let has_burn_in = spec.schedule.is_full() && (needs.burn_in || needs.forecasts);
-    let is_burn_in = |i: usize| has_burn_in && (study.is_burn_in(i) || study.learning_from().is_empty());
+    let trials = study.trials().iter().enumerate().map(|(i, t)| {
+        let is_burn_in = has_burn_in && (study.is_burn_in(i) || study.learning_from().is_empty());
+        trial(i, t, spec.direction, is_burn_in)
+    });
     plot::SearchFigure {
         title: if spec.shadow {
             format!("{name}, as stopping would have left them")
@@ -157,12 +155,7 @@ fn curves(study: &Study, name: &str) -> plot::SearchFigure {
         maximize: spec.direction == Direction::Maximize,
         max_resource: spec.resource().unwrap_or_else(|| longest_trial(study)) as f64,
         rungs: !spec.schedule.is_full(),
-        trials: study
-            .trials()
-            .iter()
-            .enumerate()
-            .map(|(i, t)| trial(i, t, spec.direction, is_burn_in(i)))
-            .collect(),
+        trials: trials.collect(),
         best: summary.best.map(|best| (best.trial as usize, best.score)),
         spent: spent as f64,
         without_stopping: summary.epochs.without_stopping as f64,

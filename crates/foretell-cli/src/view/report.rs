@@ -148,15 +148,13 @@ fn newest(title: &str, headings: &[&str], rows: &[Vec<String>], most: usize) -> 
 
 /// The trials that failed, each with its last output, and the way to try them again.
 fn failed_table(study: &Study, directory: &str, most: usize) -> Option<String> {
-    let row = |(number, trial): (usize, &Trial)| match &trial.state {
-        TrialState::Failed { reason } => {
-            let why = in_one_line(reason);
-            let why = console::truncate_str(&why, MAX_REASON_WIDTH, "…").into_owned();
-            Some(vec![number.to_string(), trial.trained_epochs().to_string(), why])
-        }
-        _ => None,
-    };
-    let rows: Vec<Vec<String>> = study.trials().iter().enumerate().filter_map(row).collect();
+    let rows = study.trials().iter().enumerate().filter_map(|(number, trial)| {
+        let TrialState::Failed { reason } = &trial.state else { return None };
+        let why = in_one_line(reason);
+        let why = console::truncate_str(&why, MAX_REASON_WIDTH, "…").into_owned();
+        Some(vec![number.to_string(), trial.trained_epochs().to_string(), why])
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
     let table = newest("failed trials", &["trial", "after", "why"], &rows, most)?;
     let memory = memory_line(study).map_or(String::new(), |line| format!("\n{line}"));
     Some(format!("{table}{memory}\nto retry them after fixing the cause: foretell study retry {directory}"))
@@ -176,21 +174,23 @@ fn memory_line(study: &Study) -> Option<String> {
 
 /// The trials whose end is in doubt, or that count for nothing because their configuration is lost.
 fn doubted_trials_line(study: &Study) -> Option<String> {
-    let numbers = |is: &dyn Fn(&Trial) -> bool| {
-        let of = study.trials().iter().enumerate().filter(|(_, trial)| is(trial));
-        let numbers: Vec<String> = of.map(|(number, _)| number.to_string()).collect();
-        (!numbers.is_empty()).then(|| numbers.join(", "))
-    };
-    let in_doubt = numbers(&Trial::is_in_doubt).map(|trials| {
+    let in_doubt = list_trials(study, Trial::is_in_doubt).map(|trials| {
         format!("final value uncertain: trials {trials} continued after an interruption, and ended before their last epoch without another report")
     });
-    let unknown =
-        numbers(&Trial::is_unknown).map(|trials| format!("configuration lost: trials {trials} are ignored"));
-    let late = numbers(&|trial: &Trial| trial.late > 0).map(|trials| {
+    let unknown = list_trials(study, Trial::is_unknown)
+        .map(|trials| format!("configuration lost: trials {trials} are ignored"));
+    let late = list_trials(study, |trial| trial.late > 0).map(|trials| {
         format!("reported late: trials {trials}, whose workers were disconnected for longer than the lease")
     });
     let lines: Vec<String> = in_doubt.into_iter().chain(unknown).chain(late).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The numbers of the trials that are `chosen`, as text; `None` if none is.
+fn list_trials(study: &Study, chosen: impl Fn(&Trial) -> bool) -> Option<String> {
+    let trials = study.trials().iter().enumerate().filter(|(_, trial)| chosen(trial));
+    let numbers: Vec<String> = trials.map(|(number, _)| number.to_string()).collect();
+    (!numbers.is_empty()).then(|| numbers.join(", "))
 }
 
 /// A line for each earlier study: whether it counts, and why.
@@ -212,48 +212,46 @@ pub(crate) struct LeadingTrial {
 
 /// The `most` best trials, the best first.
 pub(crate) fn rank_trials(study: &Study, most: usize) -> Vec<LeadingTrial> {
-    let leader = |(trial, score): (u64, f64)| {
+    let leaders = study.leaders().filter_map(|(trial, score)| {
         let configuration = study.trial(trial)?.configuration.clone();
         Some(LeadingTrial { trial, score, configuration, metrics: BTreeMap::new() })
-    };
-    study.leaders().filter_map(leader).take(most).collect()
+    });
+    leaders.take(most).collect()
 }
 
 /// The `most` best trials with the last values of their other metrics.
 fn rank_with_metrics(study: &Study, metrics: &LastMetrics, most: usize) -> Vec<LeadingTrial> {
     let own = study.spec().metric.as_str();
-    let others = |trial: u64| {
-        let all = metrics.get(&trial).into_iter().flatten();
-        all.filter(|(name, _)| *name != own).map(|(name, value)| (name.clone(), *value)).collect()
-    };
-    let with = |leader: LeadingTrial| LeadingTrial { metrics: others(leader.trial), ..leader };
-    rank_trials(study, most).into_iter().map(with).collect()
+    let mut leaders = rank_trials(study, most);
+    for leader in &mut leaders {
+        let others = metrics.get(&leader.trial).into_iter().flatten().filter(|(name, _)| *name != own);
+        leader.metrics = others.map(|(name, value)| (name.clone(), *value)).collect();
+    }
+    leaders
 }
 
 /// The best trials with the parameters that vary among them, and with their other metrics; nothing if there are fewer than two.
 pub(crate) fn leaders(study: &Study, metrics: &LastMetrics, most: usize) -> Option<String> {
     let leaders = rank_with_metrics(study, metrics, most);
     let first = &leaders.first()?.configuration;
-    let differs = |name: &&String| {
-        !first.get(*name).is_some_and(is_network)
-            && leaders.iter().any(|leader| leader.configuration.get(*name) != first.get(*name))
-    };
-    let names: Vec<&String> = first.keys().filter(differs).collect();
+    let differing = first.iter().filter(|(name, value)| {
+        !is_network(value) && leaders.iter().any(|leader| leader.configuration.get(*name) != Some(*value))
+    });
+    let names: Vec<&String> = differing.map(|(name, _)| name).collect();
     if leaders.len() < 2 {
         return None;
     }
     let others: BTreeSet<&String> = leaders.iter().flat_map(|leader| leader.metrics.keys()).collect();
     let others: Vec<&String> = others.into_iter().take(MAX_OTHER_METRICS).collect();
-    let row = |leader: &LeadingTrial| {
+    let rows = leaders.iter().map(|leader| {
         let mut cells = vec![leader.trial.to_string(), metric_value(leader.score)];
         cells.extend(others.iter().map(|name| number(leader.metrics.get(*name).copied())));
         cells.extend(names.iter().map(|name| setting(leader.configuration.get(*name))));
         cells
-    };
+    });
     let mut headings = vec!["trial", study.spec().metric.as_str()];
     headings.extend(others.iter().chain(&names).map(|name| name.as_str()));
-    let rows: Vec<Vec<String>> = leaders.iter().map(row).collect();
-    Some(format!("the {} best\n{}", leaders.len(), table(&headings, &rows)))
+    Some(format!("the {} best\n{}", leaders.len(), table(&headings, &rows.collect::<Vec<_>>())))
 }
 
 /// The gain of the best over the configuration that was given first, and a note if the best is at an end of a range.
@@ -317,11 +315,11 @@ fn gain(study: &Study, yours: &Trial, best: &Best) -> Option<String> {
 /// The parameters of the best that lie at an end of their range.
 fn edges(study: &Study, configuration: &Configuration) -> Option<String> {
     let Space::Parameters(space) = &study.spec().space else { return None };
-    let at_edge = |parameter: &Parameter| {
-        let end = parameter.kind.end_near(configuration.get(&parameter.name)?)?;
-        Some(format!("{} is at the {end} end of {}", parameter.name, parameter.kind))
-    };
-    let edges: Vec<String> = space.parameters().iter().filter_map(at_edge).collect();
+    let edges = space.parameters().iter().filter_map(|Parameter { name, kind, .. }| {
+        let end = kind.end_near(configuration.get(name)?)?;
+        Some(format!("{name} is at the {end} end of {kind}"))
+    });
+    let edges: Vec<String> = edges.collect();
     (!edges.is_empty()).then(|| format!("{}: a wider range may contain better values", edges.join(", ")))
 }
 
@@ -354,13 +352,12 @@ pub(crate) fn seeds(study: &Study, trial: u64) -> String {
 /// that completes it.
 pub(crate) fn best_incomplete(study: &Study, directory: &Path) -> Option<String> {
     let spec = study.spec();
-    let result = |(number, trial): (u64, &Trial)| {
+    let results = (0..).zip(study.trials()).filter_map(|(number, trial)| {
         let ended = matches!(trial.state, TrialState::Stopped { .. } | TrialState::Paused { .. });
         // a trial that breaks a limit is no result, and one whose configuration is lost cannot be completed
         let counts = ended && !trial.is_unknown() && !trial.breaks_limit;
         Some((number, spec.direction.to_score(trial.result().filter(|_| counts)?)))
-    };
-    let results = (0..).zip(study.trials()).filter_map(result);
+    });
     let (number, score) = results.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let trial = study.trial(number)?;
     let state = if matches!(trial.state, TrialState::Paused { .. }) { "left at a rung" } else { "stopped" };
@@ -553,7 +550,7 @@ fn early_ranks_line(study: &Study) -> Option<String> {
 fn stopped_table(study: &Study, stopped: &[StoppedTrial], most: usize) -> Option<String> {
     let watching = study.spec().shadow;
     let title = if watching { "trials that would have been stopped" } else { "stopped trials" };
-    let cells = |s: &StoppedTrial| {
+    let rows = stopped.iter().map(|s| {
         let after = study.trial(s.trial).map_or(s.step, |trial| trial.trained_at(s.step));
         let mut cells = vec![s.trial.to_string(), after.to_string(), s.reason.to_string()];
         cells.extend(decision_grounds(s.forecast, s.incumbent, s.chance.or(s.probability)));
@@ -561,13 +558,14 @@ fn stopped_table(study: &Study, stopped: &[StoppedTrial], most: usize) -> Option
             cells.push(number(s.truth));
         }
         cells
-    };
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
     let by_chance = stopped.iter().any(|stopped| stopped.chance.is_some());
     let mut headings = vec!["trial", "after", "why", "forecast", "against", odds_heading(by_chance)];
     if watching {
         headings.push("really");
     }
-    newest(title, &headings, &stopped.iter().map(cells).collect::<Vec<_>>(), most)
+    newest(title, &headings, &rows, most)
 }
 
 /// The heading of the last of the [`decision_grounds`].
@@ -581,10 +579,9 @@ pub(crate) fn decision_grounds(
     incumbent: Option<f64>,
     probability: Option<f64>,
 ) -> [String; 3] {
-    let forecast = forecast.map(|forecast| with_deviation(forecast.mean, forecast.sd));
-    let sure = probability.map(|probability| percent(probability, 2));
-    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
-    [or_dash(forecast), number(incumbent), or_dash(sure)]
+    let forecast = forecast.map_or("–".to_owned(), |forecast| with_deviation(forecast.mean, forecast.sd));
+    let sure = probability.map_or("–".to_owned(), |probability| percent(probability, 2));
+    [forecast, number(incumbent), sure]
 }
 
 fn number(value: Option<f64>) -> String {
