@@ -38,20 +38,26 @@ pub fn check_predictor(predictor: &dyn Predictor) -> Result<(), String> {
 
 /// n runs of saturating curves seen for τ steps of 20: they differ in level, speed and noise, and the configuration tells a part of it.
 fn sample_training_set(n: usize, tau: usize) -> TrainingSet {
-    let part = |i: usize, k: usize| ((i * 7919 + k * 104_729) % 1009) as f64 / 1009.0;
-    let score = |i: usize, t: usize| {
-        let (level, speed) = (0.4 + 0.5 * part(i, 1), 0.1 + 0.4 * part(i, 2));
-        level * (1.0 - (-speed * (t + 1) as f64).exp()) + 0.01 * (part(i, 3 + t) - 0.5)
-    };
     TrainingSet {
         steps: (1..=tau).map(|t| t as f64).collect(),
         target_step: 20.0,
-        prefixes: Matrix::from_fn(n, tau, score),
-        configurations: Matrix::from_fn(n, 2, |i, j| part(i, j + 1) + 0.1 * part(i, j + 40)),
+        prefixes: Matrix::from_fn(n, tau, sample_score),
+        configurations: Matrix::from_fn(n, 2, |i, j| sample_share(i, j + 1) + 0.1 * sample_share(i, j + 40)),
         groups: vec![FeatureGroup::Architecture, FeatureGroup::Hyperparameter],
-        targets: (0..n).map(|i| score(i, 19)).collect(),
+        targets: (0..n).map(|i| sample_score(i, 19)).collect(),
         ..TrainingSet::default()
     }
+}
+
+/// Score of run `i` at step `t`: a saturating curve with a little noise.
+fn sample_score(i: usize, t: usize) -> f64 {
+    let (level, speed) = (0.4 + 0.5 * sample_share(i, 1), 0.1 + 0.4 * sample_share(i, 2));
+    level * (1.0 - (-speed * (t + 1) as f64).exp()) + 0.01 * (sample_share(i, 3 + t) - 0.5)
+}
+
+/// The `k`-th number of run `i`, between 0 and 1 as if drawn.
+fn sample_share(i: usize, k: usize) -> f64 {
+    ((i * 7919 + k * 104_729) % 1009) as f64 / 1009.0
 }
 
 /// `training` with every score changed.
@@ -148,10 +154,9 @@ fn order_does_not_matter(predictor: &dyn Predictor) -> Result<(), String> {
 
 fn units_do_not_matter(predictor: &dyn Predictor) -> Result<(), String> {
     let (training, new) = (sample_training_set(40, 6), sample_training_set(49, 6));
-    let change = |y: f64| 3.0 * y + 2.0;
-    let turned = with_scores(&new, change);
+    let turned = with_scores(&new, |y| 3.0 * y + 2.0);
     let one = fit(predictor, &training, "40 runs")?;
-    let other = fit(predictor, &with_scores(&training, change), "40 runs in another unit")?;
+    let other = fit(predictor, &with_scores(&training, |y| 3.0 * y + 2.0), "40 runs in another unit")?;
     for i in 40..49 {
         let (a, b) = (one.forecast(&new.query(i)), other.forecast(&turned.query(i)));
         check_near(a.mean, (b.mean - 2.0) / 3.0, &training, "another unit changes a forecast")?;

@@ -5,7 +5,7 @@ use crate::features::paper::{FeatureScaler, FeatureSet, TargetScaler};
 use crate::linalg::least_squares::LeastSquares;
 use crate::linalg::matrix::Matrix;
 use crate::linalg::simd::{dot, inner_products};
-use crate::linalg::tridiagonal::{ResolvedPoints, TridiagonalForm};
+use crate::linalg::tridiagonal::TridiagonalForm;
 use crate::predict::penalty::{dual_left_out, least, penalties, reach};
 use crate::predict::predictor::{FitError, Model, Predictor};
 use crate::predict::row_regression::{RowRegression, fit_rows};
@@ -160,13 +160,12 @@ fn fit_ridge_by_columns(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let form = TridiagonalForm::new(&gram);
     let moments: Vec<f64> = (0..d).map(|j| dot(columns.row(j), y)).collect();
     let (moments, points) = (form.rotate(&moments), form.rotate_rows(x));
-    let left_out = |lambda: f64, out: &mut ResolvedPoints| {
+    let (lambda, residuals) = least(penalties(1e3 * n as f64, 37), |lambda, out| {
         form.resolve(lambda, &points, &moments, out);
         let rows = y.iter().zip(&out.products).zip(&out.forms);
         // a run that alone decides its own forecast has a leverage of 1, and would divide by 0
         rows.map(|((y, fitted), form)| (y - fitted) / (1.0 - 1.0 / n as f64 - form).max(1e-12)).collect()
-    };
-    let (lambda, residuals) = least(penalties(1e3 * n as f64, 37), left_out);
+    });
     (form.solve(lambda, &moments), residuals)
 }
 
@@ -174,11 +173,10 @@ fn fit_ridge_by_columns(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
 fn fit_ridge_by_rows(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let form = TridiagonalForm::new(&gram(x));
     let (targets, points) = (form.rotate(y), form.unit_points());
-    let left_out = |lambda: f64, out: &mut ResolvedPoints| {
+    let (lambda, residuals) = least(penalties(1e3 * y.len() as f64, 37), |lambda, out| {
         form.resolve(lambda, &points, &targets, out);
         dual_left_out(lambda, out)
-    };
-    let (lambda, residuals) = least(penalties(1e3 * y.len() as f64, 37), left_out);
+    });
     let dual = form.solve(lambda, &targets);
     let mut weights = vec![0.0; x.column_count()];
     for (i, a) in dual.iter().enumerate() {
@@ -208,6 +206,7 @@ impl RowRegression for LinearFit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linalg::tridiagonal::ResolvedPoints;
 
     fn sample(n: usize, tau: usize) -> (Matrix, Matrix, Vec<f64>) {
         let curve = |i: usize| -> Vec<f64> {

@@ -64,22 +64,23 @@ impl Predictor for MeanGain {
         let (total, n) = (gains.iter().sum::<f64>(), gains.len() as f64);
         let squares = gains.iter().map(|gain| gain * gain).sum::<f64>();
         let unseen = plausible_deviation(training, &last).powi(2);
-        // of n runs with these sums: Σ (g − ḡ)² = Σ g² − 2ḡ Σ g + nḡ²
-        let gain_and_sigma = |n: f64, total: f64, squares: f64| {
-            let gain = total / (n + 1.0);
-            let residuals = (squares - 2.0 * gain * total + n * gain * gain).max(0.0);
-            (gain, ((residuals + unseen) / (n + 1.0)).sqrt())
-        };
-        let (gain, sigma) = gain_and_sigma(n, total, squares);
+        let (gain, sigma) = gain_and_sigma(n, total, squares, unseen);
         let ceiling = training.ceiling;
         let mut model = MeanGainModel { gain, sigma, ceiling, held_out: Vec::new() };
         let held_out = gains.iter().zip(&last).map(|(own, &last)| {
-            let (gain, sigma) = gain_and_sigma(n - 1.0, total - own, squares - own * own);
+            let (gain, sigma) = gain_and_sigma(n - 1.0, total - own, squares - own * own, unseen);
             Forecast::gaussian(model.end(last, gain), sigma)
         });
         model.held_out = held_out.collect();
         Ok(Box::new(model))
     }
+}
+
+/// The gain and σ of n runs with these sums: Σ (g − ḡ)² = Σ g² − 2ḡ Σ g + nḡ².
+fn gain_and_sigma(n: f64, total: f64, squares: f64, unseen: f64) -> (f64, f64) {
+    let gain = total / (n + 1.0);
+    let residuals = (squares - 2.0 * gain * total + n * gain * gain).max(0.0);
+    (gain, ((residuals + unseen) / (n + 1.0)).sqrt())
 }
 
 impl MeanGainModel {

@@ -9,13 +9,12 @@ use std::cmp::Ordering;
 /// Fitting in this order makes a model the same, bit for bit, in whatever order its runs were listed; rows that compare
 /// equal are interchangeable.
 pub(crate) fn by_content(x: &Matrix, targets: &[f64]) -> Vec<usize> {
-    let compare = |&a: &usize, &b: &usize| {
+    let mut order: Vec<usize> = (0..targets.len()).collect();
+    order.sort_by(|&a, &b| {
         let columns = x.row(a).iter().zip(x.row(b)).map(|(p, q)| p.total_cmp(q));
         let first = columns.chain([targets[a].total_cmp(&targets[b])]).find(|order| order.is_ne());
         first.unwrap_or(Ordering::Equal)
-    };
-    let mut order: Vec<usize> = (0..targets.len()).collect();
-    order.sort_by(compare);
+    });
     order
 }
 

@@ -155,15 +155,16 @@ impl SpreadCalibration {
             held_out[a].mean.total_cmp(&held_out[b].mean).then(targets[a].total_cmp(&targets[b]))
         });
         let floor = smallest_scale(targets);
-        let scale = |f: &Forecast| f.standard_deviation().max(floor);
-        let ratios: Vec<f64> =
-            order.iter().map(|&i| (targets[i] - held_out[i].mean) / scale(&held_out[i])).collect();
+        let ratios: Vec<f64> = order
+            .iter()
+            .map(|&i| (targets[i] - held_out[i].mean) / held_out[i].standard_deviation().max(floor))
+            .collect();
         let factors = local_factors(&ratios);
         let residuals: Vec<f64> = ratios.iter().zip(&factors).map(|(r, (_, without))| r / without).collect();
         let shape = ForecastShape::Quantiles(knots(&residuals));
         let mut calibrated = held_out.to_vec();
         for (&i, (_, without)) in order.iter().zip(&factors) {
-            calibrated[i].scale = scale(&held_out[i]) * without;
+            calibrated[i].scale = held_out[i].standard_deviation().max(floor) * without;
             calibrated[i].shape = shape.clone();
         }
         let ranks = order.iter().zip(&factors).map(|(&i, &(all, _))| (held_out[i].mean, all)).collect();
@@ -201,7 +202,7 @@ fn local_factors(ratios: &[f64]) -> Vec<(f64, f64)> {
     let width = (n / 5.0).max(10.0) / 2.0;
     let weights: Vec<f64> = (0..ratios.len()).map(|k| (-0.5 * (k as f64 / width).powi(2)).exp()).collect();
     let total: f64 = ratios.iter().map(|r| r.abs()).sum();
-    let factor = |i: usize| {
+    let factors = (0..ratios.len()).map(|i| {
         let (mut sum, mut mass) = (0.0, 0.0);
         for (j, ratio) in ratios.iter().enumerate() {
             let weight = weights[i.abs_diff(j)];
@@ -212,10 +213,9 @@ fn local_factors(ratios: &[f64]) -> Vec<(f64, f64)> {
         let all = (sum + PRIOR_MASS * total / n) / (mass + PRIOR_MASS);
         let without =
             (sum - own + PRIOR_MASS * (total - own) / (n - 1.0).max(1.0)) / (mass - 1.0 + PRIOR_MASS);
-        let positive = |factor: f64| (SD_OF_MEAN_ABSOLUTE * factor).max(1e-9);
-        (positive(all), positive(without))
-    };
-    (0..ratios.len()).map(factor).collect()
+        [all, without].map(|factor| (SD_OF_MEAN_ABSOLUTE * factor).max(1e-9)).into()
+    });
+    factors.collect()
 }
 
 /// The quantiles of standardized residuals as knots (Φ⁻¹(p), quantile), see [`WithSpread`].
@@ -225,15 +225,15 @@ fn knots(residuals: &[f64]) -> Arc<[(f64, f64)]> {
     let n = sorted.len() as f64;
     let (scale, freedom) = likeliest_t(&sorted);
     let student = StudentsT::new(0.0, 1.0, freedom).ok();
-    let quantile = |z: f64| {
+    let knots = (-36..=36).map(|k| f64::from(k) / 8.0).map(|z| {
         let tail = tail_beyond(z, n);
         let weight = n * tail / (n * tail + EQUAL_WEIGHT_RESIDUALS);
         let parametric = student.as_ref().map_or(z, |t| (-t.inverse_cdf(tail)).copysign(z));
-        (1.0 + HIDDEN_RUNS / n)
-            * ((1.0 - weight) * scale * parametric + weight * conformal_quantile(&sorted, tail, z >= 0.0))
-    };
-    let mut knots: Vec<(f64, f64)> =
-        (-36..=36).map(|k| f64::from(k) / 8.0).map(|z| (z, quantile(z))).collect();
+        let mixed =
+            (1.0 - weight) * scale * parametric + weight * conformal_quantile(&sorted, tail, z >= 0.0);
+        (z, (1.0 + HIDDEN_RUNS / n) * mixed)
+    });
+    let mut knots: Vec<(f64, f64)> = knots.collect();
     // knots must increase, because probabilities are read off them the other way round
     for k in 1..knots.len() {
         knots[k].1 = knots[k].1.max(knots[k - 1].1 + 1e-9);
@@ -256,11 +256,11 @@ fn tail_beyond(z: f64, n: f64) -> f64 {
 /// The conformal quantile of `sorted` residuals with probability `tail` beyond it: above it where `upper`, else below.
 fn conformal_quantile(sorted: &[f64], tail: f64, upper: bool) -> f64 {
     let n = sorted.len();
-    let residual = |k: usize| if upper { sorted[k] } else { sorted[n - 1 - k] };
     let place = ((1.0 - tail) * (n as f64 + 1.0) - 1.0).max(0.0);
-    let below = (place as usize).min(n - 1);
-    let above = residual((below + 1).min(n - 1));
-    residual(below) + (above - residual(below)) * (place - below as f64).min(1.0)
+    let rank = (place as usize).min(n - 1);
+    let [below, above] =
+        [rank, (rank + 1).min(n - 1)].map(|k| if upper { sorted[k] } else { sorted[n - 1 - k] });
+    below + (above - below) * (place - rank as f64).min(1.0)
 }
 
 /// The scale and degrees of freedom (among [`FREEDOM_GRID`]) of the centered t distribution most likely to give `residuals`.
@@ -271,14 +271,15 @@ fn likeliest_t(residuals: &[f64]) -> (f64, f64) {
     for freedom in FREEDOM_GRID {
         let mut square = start * start;
         for _ in 0..40 {
-            let pull = |r: &f64| (freedom + 1.0) * r * r / (freedom + r * r / square);
-            square = (residuals.iter().map(pull).sum::<f64>() / n).max(1e-18);
+            let pulls = residuals.iter().map(|r| (freedom + 1.0) * r * r / (freedom + r * r / square));
+            square = (pulls.sum::<f64>() / n).max(1e-18);
         }
-        let penalty = |r: &f64| (freedom + 1.0) / 2.0 * (r * r / (square * freedom)).ln_1p();
+        let penalties =
+            residuals.iter().map(|r| (freedom + 1.0) / 2.0 * (r * r / (square * freedom)).ln_1p());
         let constant = statrs::function::gamma::ln_gamma((freedom + 1.0) / 2.0)
             - statrs::function::gamma::ln_gamma(freedom / 2.0)
             - 0.5 * (freedom * square).ln();
-        let likelihood = n * constant - residuals.iter().map(penalty).sum::<f64>();
+        let likelihood = n * constant - penalties.sum::<f64>();
         if likelihood > best.0 {
             best = (likelihood, square.sqrt(), freedom);
         }

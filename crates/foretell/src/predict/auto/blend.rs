@@ -47,18 +47,18 @@ impl ExpertBlend {
         let last = training.last_scores();
         let PairFit { compact, rows, design, pair } = PairFit::new(training, &last)?;
         let gains: Vec<f64> = training.targets.iter().zip(&last).map(|(y, last)| y - last).collect();
-        let forest = |seed, targets: &[f64]| MixedTrees { seed, ..MixedTrees::default() }.fit(&rows, targets);
-        let trees = [forest(seed, &training.targets), forest(seed.wrapping_add(1), &gains)];
+        let trees = [(seed, &training.targets), (seed.wrapping_add(1), &gains)]
+            .map(|(seed, targets)| MixedTrees { seed, ..MixedTrees::default() }.fit(&rows, targets));
         let neighbors = KernelNeighbors::fit(&design, &gains);
         let (mean_gain, without) = mean_gain(&gains);
         let out_of_bag = trees[0].out_of_bag().iter().zip(trees[1].out_of_bag()).zip(&last);
         let out_of_bag: Vec<f64> =
             out_of_bag.map(|((score, gain), last)| (score - last + gain) / 2.0).collect();
-        let clipped = |gains: &[f64]| -> Vec<f64> {
+        let [of_trees, of_neighbors, of_mean] = [&out_of_bag, &neighbors.left_out, &without].map(|gains| {
             gains.iter().zip(&last).map(|(gain, &last)| pair.reach().clip(last + gain, last)).collect()
-        };
+        });
         let own = pair.left_out.iter().map(|left_out| left_out.0).collect();
-        let held_out = [own, clipped(&out_of_bag), clipped(&neighbors.left_out), clipped(&without)];
+        let held_out = [own, of_trees, of_neighbors, of_mean];
         let weights = weights(&held_out, &training.targets);
         let unsure = plausible_deviation(training, &last) / training.len() as f64;
         let mut left_out: Vec<(f64, f64)> = (0..training.len())
@@ -78,11 +78,12 @@ impl ExpertBlend {
         let relation = self.design.relate(&row);
         let last = query.last_score();
         let (own, scale) = self.pair.forecast(&relation, last);
-        let clipped = |gain: f64| self.pair.reach().clip(last + gain, last);
         let [scores, gains] = self.trees.each_ref().map(|forest| forest.predict(&row));
         let trees = (scores + self.pair.beyond(last) - last + gains) / 2.0;
         let neighbors = self.neighbors.forecast(&relation);
-        let forecasts = [own, clipped(trees), clipped(neighbors), clipped(self.mean_gain)];
+        let [trees, neighbors, mean_gain] =
+            [trees, neighbors, self.mean_gain].map(|gain| self.pair.reach().clip(last + gain, last));
+        let forecasts = [own, trees, neighbors, mean_gain];
         let (blended, scale) = mix_forecasts(&self.weights, &forecasts, scale.hypot(self.unsure));
         let (mean, kept) = self.level;
         (mean + kept * (blended - mean), scale)
@@ -99,9 +100,10 @@ fn draw_toward_mean(left_out: &mut [(f64, f64)], targets: &[f64]) -> (f64, f64) 
     if targets.len() < MIN_RUNS_FOR_MEAN {
         return (total / n, 1.0);
     }
-    let others = |y: f64| (total - y) / (n - 1.0);
-    let apart = |&(forecast, _): &(f64, f64), y: f64| (forecast - others(y), y - others(y));
-    let pairs: Vec<(f64, f64)> = left_out.iter().zip(targets).map(|(run, &y)| apart(run, y)).collect();
+    let mean_of_others: Vec<f64> = targets.iter().map(|y| (total - y) / (n - 1.0)).collect();
+    let runs = left_out.iter().zip(targets).zip(&mean_of_others);
+    let pairs: Vec<(f64, f64)> =
+        runs.map(|(((forecast, _), y), others)| (forecast - others, y - others)).collect();
     let square: f64 = pairs.iter().map(|(forecast, _)| forecast * forecast).sum();
     // all forecasts are at the mean already, so there is no slope
     if square <= 0.0 {
@@ -111,8 +113,8 @@ fn draw_toward_mean(left_out: &mut [(f64, f64)], targets: &[f64]) -> (f64, f64) 
     let residual: f64 = pairs.iter().map(|(forecast, end)| (end - slope * forecast).powi(2)).sum();
     let error = (residual / (n - 1.0) / square).sqrt();
     let kept = (2.0 * (slope - error)).clamp(0.0, 1.0);
-    for ((forecast, _), &y) in left_out.iter_mut().zip(targets) {
-        *forecast = others(y) + kept * (*forecast - others(y));
+    for ((forecast, _), others) in left_out.iter_mut().zip(&mean_of_others) {
+        *forecast = others + kept * (*forecast - others);
     }
     (total / n, kept)
 }
@@ -135,10 +137,10 @@ fn mix_forecasts(weights: &[f64], forecasts: &[f64; 4], scale: f64) -> (f64, f64
 fn weights(held_out: &[Vec<f64>], targets: &[f64]) -> Vec<f64> {
     let n = targets.len() as f64;
     let power = MAX_ERROR_POWER * n / (n + RUNS_FOR_HALF_POWER);
-    let error = |forecasts: &Vec<f64>| {
+    let errors = held_out.iter().map(|forecasts| {
         mean(&forecasts.iter().zip(targets).map(|(f, y)| (y - f).powi(2)).collect::<Vec<_>>())
-    };
-    let errors: Vec<f64> = held_out.iter().map(error).collect();
+    });
+    let errors: Vec<f64> = errors.collect();
     let least = errors.iter().copied().fold(f64::INFINITY, f64::min);
     let largest = errors.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     // an expert without any error would otherwise divide 0 by 0

@@ -118,17 +118,13 @@ fn select_evenly_by_score(order: Vec<usize>, targets: &[f64], most: usize) -> Ve
 
 /// The order of runs by what is known of them, so that the order they came in does not matter.
 fn canonical_order(training: &TrainingSet) -> Vec<usize> {
-    let key = |i: usize| {
-        let query = training.query(i);
-        query.prefix.iter().chain(query.configuration).copied().chain([training.targets[i]])
-    };
     let mut order: Vec<usize> = (0..training.len()).collect();
     order.sort_by(|&a, &b| {
-        key(a)
-            .zip(key(b))
-            .map(|(x, y)| x.total_cmp(&y))
-            .find(|&o| o != Ordering::Equal)
-            .unwrap_or(Ordering::Equal)
+        let [a, b] = [a, b].map(|i| {
+            let query = training.query(i);
+            query.prefix.iter().chain(query.configuration).copied().chain([training.targets[i]])
+        });
+        a.zip(b).map(|(x, y)| x.total_cmp(&y)).find(|&o| o != Ordering::Equal).unwrap_or(Ordering::Equal)
     });
     order
 }

@@ -94,8 +94,8 @@ impl RankedColumns {
 
     /// The middle between the values of two ranks, `below < above`; never the upper value itself.
     pub(super) fn split_threshold(&self, column: usize, below: usize, above: usize) -> f64 {
-        let limits = |rank: usize| self.limits[column * self.n + rank];
-        let ([_, low], [high, _]) = (limits(below), limits(above));
+        let limits = &self.limits[column * self.n..];
+        let ([_, low], [high, _]) = (limits[below], limits[above]);
         let middle = low + (high - low) / 2.0;
         if middle < high { middle } else { low }
     }

@@ -232,10 +232,9 @@ impl TreeBatch {
 fn out_of_bag_means(sums: &[(f64, u32)], targets: &[f64]) -> Vec<f64> {
     let total: f64 = targets.iter().sum();
     let others = (targets.len().max(2) - 1) as f64;
-    let mean = |(&(sum, count), y): (&(f64, u32), &f64)| {
-        if count > 0 { sum / f64::from(count) } else { (total - y) / others }
-    };
-    sums.iter().zip(targets).map(mean).collect()
+    let runs = sums.iter().zip(targets);
+    runs.map(|(&(sum, count), y)| if count > 0 { sum / f64::from(count) } else { (total - y) / others })
+        .collect()
 }
 
 #[cfg(test)]

@@ -100,13 +100,13 @@ fn score_forests(
             (features, split.scores(&recipe, x, &sizes[&features]))
         })
         .collect();
-    let mean_score = |draw: &ForestParameters| {
+    let mean_scores = draws.iter().map(|draw| {
         let features = count_features(draw.share, columns.width());
         let place = sizes[&features].partition_point(|&size| size < draw.trees.max(1));
         let folds = scored.iter().filter(|(key, _)| *key == features).map(|(_, scores)| scores[place]);
         mean(&folds.collect::<Vec<f64>>())
-    };
-    draws.iter().map(mean_score).collect()
+    });
+    mean_scores.collect()
 }
 
 /// One fold: the rows learned from, the rows held out and their targets.
@@ -128,7 +128,7 @@ impl FoldSplit {
         let mut tree = RegressionTrees::default();
         let mut sums = vec![0.0; self.outside.len()];
         let mut grown = 0;
-        let score = |&size: &usize| {
+        let scores = sizes.iter().map(|&size| {
             while grown < size {
                 // only the sums of forecasts are needed, so one tree at a time is kept instead of the forest
                 tree.clear();
@@ -140,8 +140,8 @@ impl FoldSplit {
             }
             let forecasts: Vec<f64> = sums.iter().map(|sum| sum / size as f64).collect();
             r_squared(&forecasts, &self.targets)
-        };
-        sizes.iter().map(score).collect()
+        });
+        scores.collect()
     }
 }
 

@@ -87,23 +87,25 @@ impl KernelDesign {
     pub(super) fn select(&self, indices: &[usize]) -> Self {
         let n = indices.len();
         let stride = n.next_multiple_of(VECTOR_LANES);
-        let pick = |from: &Vec<f64>| {
-            let mut to = vec![0.0; stride * stride];
-            for (a, &i) in indices.iter().enumerate() {
-                for (b, &j) in indices.iter().enumerate() {
-                    to[a * stride + b] = from[i * self.stride + j];
+        let [distances, products] = [&self.distances, &self.products].map(|matrices| {
+            matrices.each_ref().map(|matrix| {
+                let mut selected = vec![0.0; stride * stride];
+                for (a, &i) in indices.iter().enumerate() {
+                    for (b, &j) in indices.iter().enumerate() {
+                        selected[a * stride + b] = matrix[i * self.stride + j];
+                    }
                 }
-            }
-            to
-        };
+                selected
+            })
+        });
         let features = [0, 1, 2].map(|g| self.features[g].select_rows(indices));
         Self {
             n,
             stride,
             points: features.each_ref().map(BlockedPoints::of_rows),
             features,
-            distances: self.distances.each_ref().map(pick),
-            products: self.products.each_ref().map(pick),
+            distances,
+            products,
         }
     }
 }

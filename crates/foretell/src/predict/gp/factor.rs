@@ -41,8 +41,8 @@ dispatched! {
             let width = (i + 4).next_multiple_of(VECTOR_LANES);
             let Some((four, after)) = rest.split_at_checked(4 * width) else { break };
             rest = after;
-            let row = |r: usize| &four[r * width..(r + 1) * width];
-            let rows = row(0).iter().zip(row(1)).zip(row(2)).zip(row(3));
+            let [row_0, row_1, row_2, row_3] = [0, 1, 2, 3].map(|r| &four[r * width..(r + 1) * width]);
+            let rows = row_0.iter().zip(row_1).zip(row_2).zip(row_3);
             let [c0, c1, c2, c3] = four_entries(k, i).map(|c| c as f32);
             for (sum, (((x0, x1), x2), x3)) in sums[..width].iter_mut().zip(rows) {
                 *sum += f64::from(c0.mul_add(*x0, c1.mul_add(*x1, c2.mul_add(*x2, c3 * x3))));

@@ -23,12 +23,11 @@ pub(crate) struct KernelParameters {
 
 impl KernelParameters {
     pub(super) fn from_logs(theta: &[f64]) -> Self {
-        let value = |k: usize| theta[k].exp();
         Self {
-            w: [value(0), value(1), value(2)],
-            v: [value(3), value(4), value(5)],
-            s: value(6),
-            e: value(7) + MIN_NOISE_VARIANCE,
+            w: [0, 1, 2].map(|k| theta[k].exp()),
+            v: [3, 4, 5].map(|k| theta[k].exp()),
+            s: theta[6].exp(),
+            e: theta[7].exp() + MIN_NOISE_VARIANCE,
         }
     }
 
@@ -39,8 +38,8 @@ impl KernelParameters {
 
     /// The trace of K.
     pub(super) fn trace(&self, design: &KernelDesign) -> f64 {
-        let own = |i: usize| design.products.each_ref().map(|products| products[i * design.stride + i]);
-        (0..design.n).map(|i| self.variance(own(i))).sum()
+        let diagonal = (0..design.n).map(|i| i * design.stride + i);
+        diagonal.map(|i| self.variance(design.products.each_ref().map(|products| products[i]))).sum()
     }
 }
 

@@ -115,12 +115,9 @@ impl PairFit {
             rows = Matrix::from_fn(rows.row_count(), rows.column_count(), |i, j| rows.row(i)[j] * factors[j]);
             design = KernelDesign::new(&rows, compact.groups());
         }
-        let again = |tuned: &TunedProcess, prior, targets: &[f64]| {
-            TunedProcess::new(&design, targets, tuned.likeliest_warp(prior, targets), &tuned.theta)
-        };
         let (direct, gain) = rayon::join(
-            || again(&direct, WarpPrior::SCORES, targets),
-            || again(&gain, WarpPrior::GAINS, &gains),
+            || direct.retune_with_warp(&design, WarpPrior::SCORES, targets),
+            || gain.retune_with_warp(&design, WarpPrior::GAINS, &gains),
         );
         let tuned = direct.zip(gain)?;
         let pair = ProcessPair::new(&design, tuned, training, &gains, last);

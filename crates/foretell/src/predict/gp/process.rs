@@ -60,12 +60,22 @@ impl TunedProcess {
     }
 
     /// The likeliest warp of `targets`, the hyperparameters being what they are.
-    pub(super) fn likeliest_warp(&self, prior: WarpPrior, targets: &[f64]) -> Option<TargetWarp> {
+    fn likeliest_warp(&self, prior: WarpPrior, targets: &[f64]) -> Option<TargetWarp> {
         let mut product = vec![0.0; targets.len()];
         TargetWarp::likeliest(prior, targets, |z| {
             self.work.kernel.multiply_vector(z, &mut product);
             dot(z, &product)
         })
+    }
+
+    /// A process tuned from these hyperparameters for the likeliest warp of `targets`.
+    pub(super) fn retune_with_warp(
+        &self,
+        design: &KernelDesign,
+        prior: WarpPrior,
+        targets: &[f64],
+    ) -> Option<Self> {
+        Self::new(design, targets, self.likeliest_warp(prior, targets), &self.theta)
     }
 
     /// For each column j of group `g`, the slope of the log marginal likelihood in ln c_j², c_j its weight:

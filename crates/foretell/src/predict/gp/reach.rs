@@ -19,12 +19,11 @@ pub(crate) struct ForecastRange {
 impl ForecastRange {
     /// The reach of the final scores of `training` and its gains y_T − y_τ, of at least one run.
     pub(crate) fn new(training: &TrainingSet, gains: &[f64]) -> Self {
-        let sorted = |values: &[f64]| {
+        let [targets, gains] = [&training.targets[..], gains].map(|values| {
             let mut sorted = values.to_vec();
             sorted.sort_by(f64::total_cmp);
             sorted
-        };
-        let (targets, gains) = (sorted(&training.targets), sorted(gains));
+        });
         Self {
             finals: (targets[0], targets[targets.len() - 1]),
             gains: (quantile_of_sorted(&gains, 0.1), quantile_of_sorted(&gains, 0.9)),

@@ -227,11 +227,10 @@ fn accumulate_body<T: Term, const G: usize, const PRODUCT: bool>(
 ) {
     let (size, weights) = (row_start(n), weights.as_chunks::<G>().0);
     let points = points.as_chunks::<VECTOR_LANES>().0;
-    let block = |b: usize| &points[b * features + first..][..weights.len()];
     for top in (0..n).step_by(VECTOR_LANES) {
-        let row = block(top / VECTOR_LANES);
+        let row = &points[top / VECTOR_LANES * features + first..][..weights.len()];
         for left in (0..=top).step_by(VECTOR_LANES) {
-            let columns = block(left / VECTOR_LANES);
+            let columns = &points[left / VECTOR_LANES * features + first..][..weights.len()];
             for j in top..n.min(top + VECTOR_LANES) {
                 let sums = &mut sums[row_start(j) + left..];
                 accumulate_block::<T, G, PRODUCT>(sums, size, columns, (row, j - top), weights);

@@ -74,7 +74,7 @@ pub(super) fn leave_one_out(
 ) -> Vec<f64> {
     let (mut matrix, mut dual) = (KernelMatrix::default(), DualSolver::default());
     let penalty = NuPenalty { c: parameters.c, nu: parameters.nu };
-    let forecast_without = |left_out: usize| {
+    let forecasts = (0..targets.len()).map(|left_out| {
         let (changes, which) = without.changes(left_out);
         all.changed_kernel_matrix(whole, changes, which, parameters.gamma, &mut matrix);
         let others = targets.iter().enumerate().filter(|&(i, _)| i != left_out).map(|(_, &y)| y);
@@ -84,6 +84,6 @@ pub(super) fn leave_one_out(
             QuadraticProgram { kernel: &matrix, targets: &rescaled, penalty, left_out: Some(left_out) };
         let solved = dual.solve_near(&problem, SolveEffort::FINAL, (&full.beta, full.closed));
         target.invert(rescaled[left_out] + dual.gradient[left_out] + solved.bias)
-    };
-    (0..targets.len()).map(forecast_without).collect()
+    });
+    forecasts.collect()
 }

@@ -147,16 +147,14 @@ impl NuSvr {
 /// The training runs in an order that does not depend on the order in which they are listed, so that folds do not either:
 /// by configuration, then scores, then target.
 fn order_by_content(training: &TrainingSet) -> Vec<usize> {
-    let content = |i: usize| {
-        let (prefix, target) = (training.prefixes.row(i), training.targets[i]);
-        training.configurations.row(i).iter().chain(prefix).copied().chain([target])
-    };
-    let compare = |a: &usize, b: &usize| {
-        let differing = content(*a).zip(content(*b)).map(|(x, y)| x.total_cmp(&y));
-        differing.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
-    };
     let mut order: Vec<usize> = (0..training.len()).collect();
-    order.sort_by(compare);
+    order.sort_by(|&a, &b| {
+        let [a, b] = [a, b].map(|i| {
+            let (prefix, target) = (training.prefixes.row(i), training.targets[i]);
+            training.configurations.row(i).iter().chain(prefix).copied().chain([target])
+        });
+        a.zip(b).map(|(x, y)| x.total_cmp(&y)).fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+    });
     order
 }
 

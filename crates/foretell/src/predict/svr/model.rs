@@ -57,12 +57,8 @@ impl KernelExpansion {
         }
         let support: Vec<usize> = (0..beta.len()).filter(|&i| beta[i].abs() > 0.0).collect();
         let width = support.len().next_multiple_of(TILE_BLOCKS * VECTOR_LANES);
-        let padded = |of: &dyn Fn(usize) -> f64| {
-            let values = support.iter().map(|&i| of(i));
-            values.chain(std::iter::repeat_n(0.0, width - support.len())).collect::<Vec<f64>>()
-        };
-        let columns = columns.flat_map(|column| padded(&|i| column[i])).collect();
-        Self::Rbf { gamma, beta: padded(&|i| beta[i]), columns }
+        let columns = columns.flat_map(|column| select_padded(column, &support, width)).collect();
+        Self::Rbf { gamma, beta: select_padded(beta, &support, width).collect(), columns }
     }
 
     /// Σ β_i k(x_i, row) for a standardized row. O(support vectors · columns), or O(columns) for the linear kernel.
@@ -74,6 +70,12 @@ impl KernelExpansion {
             }
         }
     }
+}
+
+/// The values at `support`, padded with zeros to `width`.
+fn select_padded(values: &[f64], support: &[usize], width: usize) -> impl Iterator<Item = f64> {
+    let selected = support.iter().map(|&i| values[i]);
+    selected.chain(std::iter::repeat_n(0.0, width - support.len()))
 }
 
 /// Blocks of eight points whose distances stay in registers together.

@@ -191,16 +191,18 @@ impl ActiveSet {
     /// b at the optimum: the middle between the levels of the two sides; `None` where a side has no point strictly within
     /// its bounds to fix its level.
     pub(crate) fn bias(&self) -> Option<f64> {
-        let level = |side: PointPlace| {
-            let edge = 1e-9 * self.c;
-            let within =
-                |&&i: &&usize| self.place[i] == side && (edge..=self.c - edge).contains(&self.beta[i].abs());
-            self.free.iter().find(within).map(|&i| self.residual[i])
-        };
         if self.closed {
-            return level(PointPlace::Plus);
+            return self.level_of_side(PointPlace::Plus);
         }
-        Some((level(PointPlace::Plus)? + level(PointPlace::Minus)?) / 2.0)
+        Some((self.level_of_side(PointPlace::Plus)? + self.level_of_side(PointPlace::Minus)?) / 2.0)
+    }
+
+    /// The residual of the first free point of a side that is not at a limit.
+    fn level_of_side(&self, side: PointPlace) -> Option<f64> {
+        let edge = 1e-9 * self.c;
+        let inner = edge..=self.c - edge;
+        let first = self.free.iter().find(|&&i| self.place[i] == side && inner.contains(&self.beta[i].abs()));
+        first.map(|&i| self.residual[i])
     }
 
     /// Works until optimality is violated by less than `tolerance`, at most `rounds` rounds.
@@ -292,9 +294,9 @@ impl ActiveSet {
         let (owed_plus, owed_minus) = self.remaining_sums();
         let [p, q, t] = &mut self.solved;
         multiply_three(&self.inverse, self.stride, f, [&self.compact, &self.plus, &self.minus], [p, q, t]);
-        let sum = |a: &[f64], b: &[f64]| dot(&a[..f], &b[..f]);
-        let (a11, a12, a22) = (sum(&self.plus, q), sum(&self.plus, t), sum(&self.minus, t));
-        let (r1, r2) = (sum(&self.plus, p) - owed_plus, sum(&self.minus, p) - owed_minus);
+        let [plus, minus, p, q, t] = [&self.plus, &self.minus, p, q, t].map(|values| &values[..f]);
+        let (a11, a12, a22) = (dot(plus, q), dot(plus, t), dot(minus, t));
+        let (r1, r2) = (dot(plus, p) - owed_plus, dot(minus, p) - owed_minus);
         let levels = match (a11 > 0.0, a22 > 0.0) {
             (true, true) => {
                 let determinant = a11 * a22 - a12 * a12;
@@ -321,15 +323,15 @@ impl ActiveSet {
 
     /// The mean residual of the free points of each side; 0 where there is none.
     fn rough_levels(&self) -> FreeLevels {
-        let mean = |side: &[f64]| {
+        let [plus, minus] = [&self.plus, &self.minus].map(|side| {
             let (mut sum, mut count) = (0.0, 0.0);
             for (&i, s) in self.free.iter().zip(side) {
                 sum += s * self.residual[i];
                 count += s;
             }
             if count > 0.0 { sum / count } else { 0.0 }
-        };
-        FreeLevels { plus: mean(&self.plus), minus: mean(&self.minus) }
+        });
+        FreeLevels { plus, minus }
     }
 
     /// The remainder of the sums: Σδ over the free points of each side must be this.
@@ -506,17 +508,18 @@ impl ActiveSet {
     pub(crate) fn split(&self, alpha: &mut [f64], alpha_star: &mut [f64]) {
         let above: f64 = self.beta[..self.n].iter().map(|b| b.max(0.0)).sum();
         let lacking = if self.closed { (self.half - above).max(0.0) } else { 0.0 };
-        let points = || self.beta[..self.n].iter().zip(&self.place);
-        let space = |(beta, place): (&f64, &PointPlace)| {
-            if *place == PointPlace::Out { 0.0 } else { (self.c - beta.abs()).max(0.0) }
-        };
-        let room: f64 = points().map(space).sum();
+        let room: f64 = (0..self.n).map(|i| self.room_at_point(i)).sum();
         let share = if room > 0.0 { (lacking / room).min(1.0) } else { 0.0 };
-        for (i, (beta, place)) in points().enumerate() {
-            let common = share * space((beta, place));
+        for (i, beta) in self.beta[..self.n].iter().enumerate() {
+            let common = share * self.room_at_point(i);
             alpha[i] = beta.max(0.0) + common;
             alpha_star[i] = (-beta).max(0.0) + common;
         }
+    }
+
+    /// How much both variables of a point can grow.
+    fn room_at_point(&self, i: usize) -> f64 {
+        if self.place[i] == PointPlace::Out { 0.0 } else { (self.c - self.beta[i].abs()).max(0.0) }
     }
 }
 

@@ -63,14 +63,16 @@ pub struct SvrSolution {
 impl SvrSolution {
     /// f(row). O(rows · columns).
     pub fn value_at(&self, row: &[f64]) -> f64 {
-        let kernel = |other: &[f64]| match self.kernel {
-            Kernel::Linear => other.iter().zip(row).map(|(a, b)| a * b).sum::<f64>(),
-            Kernel::Rbf => {
-                (-self.gamma * other.iter().zip(row).map(|(a, b)| (a - b).powi(2)).sum::<f64>()).exp()
-            }
-        };
         let support = self.coefficients.iter().enumerate().filter(|(_, beta)| beta.abs() > 0.0);
-        self.bias + support.map(|(i, beta)| beta * kernel(self.rows.row(i))).sum::<f64>()
+        let terms = support.map(|(i, beta)| {
+            let pairs = self.rows.row(i).iter().zip(row);
+            let kernel = match self.kernel {
+                Kernel::Linear => pairs.map(|(a, b)| a * b).sum::<f64>(),
+                Kernel::Rbf => (-self.gamma * pairs.map(|(a, b)| (a - b).powi(2)).sum::<f64>()).exp(),
+            };
+            beta * kernel
+        });
+        self.bias + terms.sum::<f64>()
     }
 }
 
@@ -126,17 +128,16 @@ fn check_problem(x: &Matrix, y: &[f64], kernel: Kernel, parameters: SvrParameter
     if x.row_count() != y.len() || y.is_empty() {
         return Err(SvrError::Shape { rows: x.row_count(), targets: y.len() });
     }
-    let finite = |values: &[f64]| values.iter().all(|v| v.is_finite());
     for (name, values) in [("rows", x.as_slice()), ("targets", y)] {
-        if !finite(values) {
+        if !values.iter().all(|v| v.is_finite()) {
             return Err(SvrError::NotFinite(name));
         }
     }
-    let positive = |v: f64| v > 0.0 && v.is_finite();
+    let [positive_c, positive_nu, positive_gamma] = [c, nu, gamma].map(|v| v > 0.0 && v.is_finite());
     for (name, value, range, fine) in [
-        ("C", c, "(0, ∞)", positive(c)),
-        ("ν", nu, "(0, 1]", positive(nu) && nu <= 1.0),
-        ("γ", gamma, "(0, ∞)", kernel == Kernel::Linear || positive(gamma)),
+        ("C", c, "(0, ∞)", positive_c),
+        ("ν", nu, "(0, 1]", positive_nu && nu <= 1.0),
+        ("γ", gamma, "(0, ∞)", kernel == Kernel::Linear || positive_gamma),
     ] {
         if !fine {
             return Err(SvrError::Parameter { name, value, range });

@@ -73,8 +73,7 @@ impl QuadraticProgram<'_> {
     pub(crate) fn is_likely_interpolated(&self) -> bool {
         let (n, NuPenalty { c, nu }) = (self.kernel.n as f64, self.penalty);
         let mean = crate::statistics::mean(self.targets);
-        let far = |most: f64, y: &f64| most.max((y - mean).abs());
-        let furthest = self.targets.iter().fold(0.0, far);
+        let furthest = self.targets.iter().fold(0.0, |most: f64, y| most.max((y - mean).abs()));
         let spread = self.targets.iter().map(|y| (y - mean).abs()).sum::<f64>() / n;
         let diagonal = (0..self.kernel.n).map(|i| self.kernel.row(i)[i]).sum::<f64>() / n;
         let others = (sum(&self.kernel.data) / n - diagonal) / (n - 1.0);

@@ -112,8 +112,8 @@ impl ScaledDesign {
     pub(crate) fn fold_weights(&self, d: usize, folds: &[usize], count: usize) -> Vec<f64> {
         let mut weights = vec![1.0; d * (count + 1)];
         if self.scale {
-            let inside = |f: usize| (0..self.n).filter(|&i| folds[i] != f).collect::<Vec<usize>>();
-            let inside: Vec<Vec<usize>> = (0..count).map(inside).collect();
+            let inside: Vec<Vec<usize>> =
+                (0..count).map(|f| (0..self.n).filter(|&i| folds[i] != f).collect()).collect();
             for (row, column) in weights.chunks_mut(count + 1).zip(self.z.chunks(self.stride)) {
                 for (weight, inside) in row.iter_mut().zip(&inside) {
                     *weight =

@@ -91,8 +91,10 @@ fn bound_by_following(
     let first = &draws[order[0]];
     let floor: f64 = folds.iter_mut().map(|fold| fold.score(first)).sum();
     *solved += count + follow(folds, draws, bounds, floor - 1e-9);
-    let sum = |i: usize| bounds[i * count..(i + 1) * count].iter().sum::<f64>();
-    order.sort_by(|&a, &b| sum(b).total_cmp(&sum(a)));
+    order.sort_by(|&a, &b| {
+        let [a, b] = [a, b].map(|i| bounds[i * count..(i + 1) * count].iter().sum::<f64>());
+        b.total_cmp(&a)
+    });
 }
 
 /// The folds' R², or `None` as soon as their sum cannot reach `needed`; `known` are bounds on each fold's. Folds are solved

@@ -248,15 +248,15 @@ impl DualSolver {
     /// Bias and tube from the optimality conditions: −g = b + ε where α is free, −g = b − ε where α* is free; where
     /// none is free, the middle of what the bounds allow (libsvm's rule).
     fn bias_and_tube(&self, problem: &QuadraticProgram<'_>) -> (f64, f64) {
-        let c = problem.penalty.c;
-        let level = |variables: &[f64], sign: f64| {
+        // b + ε and b − ε
+        let [above, below] = [(&self.alpha, 1.0), (&self.alpha_star, -1.0)].map(|(variables, sign)| {
             let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
             let (mut sum, mut free) = (0.0, 0_usize);
             let part =
                 variables[..self.n].iter().zip(&self.gradient).enumerate().filter(|&(i, _)| problem.has(i));
             for (_, (&a, &g)) in part {
                 let residual = -sign * g;
-                if a >= c {
+                if a >= problem.penalty.c {
                     high = high.min(residual);
                 } else if a <= 0.0 {
                     low = low.max(residual);
@@ -265,16 +265,15 @@ impl DualSolver {
                     free += 1;
                 }
             }
-            match (free, low.is_finite(), high.is_finite()) {
+            let level = match (free, low.is_finite(), high.is_finite()) {
                 (0, true, true) => (low + high) / 2.0,
                 (0, true, false) => low,
                 (0, false, true) => high,
                 (0, false, false) => 0.0,
                 _ => sum / free as f64,
-            }
-        };
-        let above = level(&self.alpha, 1.0); // b + ε
-        let below = -level(&self.alpha_star, -1.0); // b − ε
+            };
+            sign * level
+        });
         ((above + below) / 2.0, (above - below) / 2.0)
     }
 
@@ -377,13 +376,9 @@ fn find_violation_ends(
         grow_star = grow_star.max(if s < c { key } else { i64::MIN });
         shrink_star = shrink_star.min(if *s > 0.0 { key } else { i64::MAX });
     }
-    let place = |key| index_of_key(key, mask);
-    ViolationEnds {
-        grow: place(grow),
-        shrink: place(shrink),
-        grow_star: place(grow_star),
-        shrink_star: place(shrink_star),
-    }
+    let [grow, shrink, grow_star, shrink_star] =
+        [grow, shrink, grow_star, shrink_star].map(|key| index_of_key(key, mask));
+    ViolationEnds { grow, shrink, grow_star, shrink_star }
 }
 
 /// k_ii + k_jj − 2k_ij, not below 10⁻¹².
@@ -429,6 +424,15 @@ fn shift_pair(variables: &mut [f64], cap: &[f64], i: usize, j: usize, wanted: f6
     step
 }
 
+/// sign · (g_high − g_low), or −∞ unless there are both.
+#[inline(always)]
+fn signed_gap(gradient: &[f64], low: Option<usize>, high: Option<usize>, sign: f64) -> f64 {
+    match (low, high) {
+        (Some(low), Some(high)) => sign * (gradient[high] - gradient[low]),
+        _ => f64::NEG_INFINITY,
+    }
+}
+
 /// gradient += change · (row_i − row_j).
 #[inline(always)]
 fn add_difference(gradient: &mut [f64], change: f64, row_i: &[f64], row_j: &[f64]) {
@@ -450,12 +454,8 @@ dispatched! {
         loop {
             // 1. candidates
             let ViolationEnds { grow, shrink, grow_star, shrink_star } = find_violation_ends(gradient, alpha, alpha_star, cap, mask);
-            let apart = |low: Option<usize>, high: Option<usize>, sign: f64| match (low, high) {
-                (Some(low), Some(high)) => sign * (gradient[high] - gradient[low]),
-                _ => f64::NEG_INFINITY,
-            };
-            let violation = apart(grow, shrink, 1.0);
-            let violation_star = apart(grow_star, shrink_star, -1.0);
+            let violation = signed_gap(gradient, grow, shrink, 1.0);
+            let violation_star = signed_gap(gradient, grow_star, shrink_star, -1.0);
             let worst = if violation > violation_star { violation } else { violation_star };
             let left = if worst > 0.0 { worst } else { 0.0 };
             let starred = violation_star > violation;

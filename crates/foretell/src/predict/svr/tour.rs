@@ -76,13 +76,13 @@ pub(super) fn follow(folds: &[SearchFold], draws: &[SvrParameters], bounds: &mut
 /// Draws in an order in which neighbors have a like ν and C: strip after strip in ν, up and down in C.
 fn order_draws(draws: &[SvrParameters]) -> Vec<usize> {
     let strips = (0.7 * (draws.len() as f64).sqrt()).ceil();
-    let key = |draw: &SvrParameters| {
-        let strip = (draw.nu * strips).floor();
-        (strip, if strip % 2.0 < 1.0 { draw.c } else { -draw.c })
-    };
+
     let mut order: Vec<usize> = (0..draws.len()).collect();
     order.sort_by(|&a, &b| {
-        let (a, b) = (key(&draws[a]), key(&draws[b]));
+        let [a, b] = [&draws[a], &draws[b]].map(|draw| {
+            let strip = (draw.nu * strips).floor();
+            (strip, if strip % 2.0 < 1.0 { draw.c } else { -draw.c })
+        });
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
     });
     order
