@@ -180,7 +180,7 @@ impl Evaluation {
     /// that diverged later counts as inside if [`History::lowest_score`] is.
     pub fn interval_coverage(&self, level: f64) -> f64 {
         let tail = (1.0 - level) / 2.0;
-        let inside = |o: &&TestOutcome| {
+        let inside = self.outcomes.iter().filter(|o| {
             let p = o.forecast.probability_at_most(o.truth);
             // without a spread the probability jumps from 0 to 1 at the mean, so only the mean itself is inside
             if o.forecast.scale > 0.0 {
@@ -188,8 +188,8 @@ impl Evaluation {
             } else {
                 o.forecast.mean.total_cmp(&o.truth).is_eq()
             }
-        };
-        self.outcomes.iter().filter(inside).count() as f64 / self.outcomes.len().max(1) as f64
+        });
+        inside.count() as f64 / self.outcomes.len().max(1) as f64
     }
 
     /// The share of tested runs at or below their forecast's `level`-quantile, among the truly best `share` of each
@@ -349,13 +349,16 @@ pub fn make_folds(
     options: &HistoryOptions,
     splits: &[RunSplit],
 ) -> Result<Vec<EvaluationFold>, EvaluationError> {
-    let fold = |(at, split): (usize, &RunSplit)| {
+    let folds = splits.iter().enumerate().map(|(at, split)| {
         let finished: Vec<Run> = split.train.iter().map(|&i| runs[i].clone()).collect();
         let tested = split.test.iter().chain(&split.unfinished).map(|&i| (i, runs[i].clone())).collect();
-        let failed = |source| EvaluationError::Split { split: at + 1, runs: split.train.len(), source };
-        EvaluationFold::new(&finished, options, tested).map_err(failed)
-    };
-    splits.iter().enumerate().map(fold).collect()
+        EvaluationFold::new(&finished, options, tested).map_err(|source| EvaluationError::Split {
+            split: at + 1,
+            runs: split.train.len(),
+            source,
+        })
+    });
+    folds.collect()
 }
 
 /// Measures `predictor` over `folds`, in parallel over them: every tested run is cut off at `cut` and forecast by a
@@ -385,17 +388,15 @@ pub fn evaluate_predictor(
     if scored.is_empty() {
         return Err(EvaluationError::NothingLeft { step: cut.step, apart });
     }
-    let each = |measure: fn(&FoldScores) -> f64| scored.iter().map(measure).collect::<Vec<f64>>();
-    let seconds = |measure: fn(&FoldForecasts) -> f64| mean(&parts.iter().map(measure).collect::<Vec<f64>>());
     Ok(Evaluation {
         tau: cut.tau,
-        r2: each(|s| s.r2),
-        r2_floored: each(|s| s.r2_floored),
-        spearman: each(|s| s.spearman),
-        mae: each(|s| s.mae),
-        r2_natural: each(|s| s.r2_natural),
-        fit_seconds: seconds(|p| p.fit_seconds),
-        predict_seconds: seconds(|p| p.predict_seconds),
+        r2: scored.iter().map(|s| s.r2).collect(),
+        r2_floored: scored.iter().map(|s| s.r2_floored).collect(),
+        spearman: scored.iter().map(|s| s.spearman).collect(),
+        mae: scored.iter().map(|s| s.mae).collect(),
+        r2_natural: scored.iter().map(|s| s.r2_natural).collect(),
+        fit_seconds: mean(&parts.iter().map(|p| p.fit_seconds).collect::<Vec<f64>>()),
+        predict_seconds: mean(&parts.iter().map(|p| p.predict_seconds).collect::<Vec<f64>>()),
         apart,
         outcomes: parts.into_iter().flat_map(|p| p.outcomes).collect(),
         history: folds[0].history.clone(),
@@ -529,15 +530,16 @@ fn scores(outcomes: &[TestOutcome], history: &History) -> Option<FoldScores> {
     }
     let forecasts: Vec<f64> = outcomes.iter().map(|o| o.forecast.mean).collect();
     let truths: Vec<f64> = outcomes.iter().map(|o| o.truth).collect();
-    let floored = |scores: &[f64]| scores.iter().map(|s| s.max(history.score_floor())).collect::<Vec<f64>>();
-    let rank = |o: &TestOutcome| if o.diverged { f64::NEG_INFINITY } else { o.truth };
+    let [floored_forecasts, floored_truths] = [&forecasts, &truths]
+        .map(|scores| scores.iter().map(|s| s.max(history.score_floor())).collect::<Vec<f64>>());
+    let ranked = outcomes.iter().map(|o| if o.diverged { f64::NEG_INFINITY } else { o.truth });
     let natural_truths: Vec<f64> = outcomes.iter().map(|o| o.end).collect();
     let natural_forecasts: Vec<f64> =
         outcomes.iter().map(|o| history.possible_value(o.forecast.mean, o.now)).collect();
     Some(FoldScores {
         r2: r_squared(&forecasts, &truths),
-        r2_floored: r_squared(&floored(&forecasts), &floored(&truths)),
-        spearman: spearman(&forecasts, &outcomes.iter().map(rank).collect::<Vec<f64>>()),
+        r2_floored: r_squared(&floored_forecasts, &floored_truths),
+        spearman: spearman(&forecasts, &ranked.collect::<Vec<f64>>()),
         mae: mean_absolute_error(&natural_forecasts, &natural_truths),
         r2_natural: r_squared(&natural_forecasts, &natural_truths),
     })

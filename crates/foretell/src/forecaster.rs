@@ -107,11 +107,10 @@ impl Forecaster {
     /// [`TrainingSet::unfinished_prefixes`](crate::TrainingSet::unfinished_prefixes).
     #[must_use]
     pub fn with_running<'a>(self, running: impl IntoIterator<Item = (&'a Configuration, &'a Curve)>) -> Self {
-        let seen = |(configuration, curve): (&Configuration, &Curve)| {
+        let unfinished = running.into_iter().map(|(configuration, curve)| {
             (self.encoder.encode(configuration), self.history.prefix_of(curve))
-        };
-        let unfinished = running.into_iter().map(seen).collect();
-        Self { unfinished, models: Mutex::default(), ..self }
+        });
+        Self { unfinished: unfinished.collect(), models: Mutex::default(), ..self }
     }
 
     /// Fits the model for `tau` grid points now, which the first forecast would do else.
@@ -156,8 +155,8 @@ impl Forecaster {
         let Some(&last) = prefix.last() else {
             return Some(Err(ForecastError::NothingObserved { first: grid[0] }));
         };
-        let end = || Forecast::gaussian(self.history.end_of(curve).unwrap_or(last), 0.0);
-        (prefix.len() == grid.len()).then(|| Ok(end()))
+        (prefix.len() == grid.len())
+            .then(|| Ok(Forecast::gaussian(self.history.end_of(curve).unwrap_or(last), 0.0)))
     }
 
     /// The forecast of a run that was learned from, by a model fitted without it: that of run number `run` of those given to
@@ -246,16 +245,17 @@ impl Forecaster {
     }
 
     fn model(&self, tau: usize) -> Result<Arc<dyn Model>, FitError> {
-        let fit = || {
+        let cell = self.model_cell(tau);
+        let model = cell.get_or_init(|| {
             let mut training = self.history.training_set(&self.finished, tau, &self.encoder);
-            let seen = || self.unfinished.iter().filter(|(_, scores)| scores.len() >= tau);
-            training.unfinished_configurations =
-                Matrix::from_rows(&seen().map(|(encoded, _)| encoded).collect::<Vec<_>>());
-            training.unfinished_prefixes =
-                Matrix::from_rows(&seen().map(|(_, scores)| &scores[..tau]).collect::<Vec<_>>());
+            let unfinished = self.unfinished.iter().filter(|(_, scores)| scores.len() >= tau);
+            let (configurations, prefixes): (Vec<_>, Vec<_>) =
+                unfinished.map(|(encoded, scores)| (encoded, &scores[..tau])).unzip();
+            training.unfinished_configurations = Matrix::from_rows(&configurations);
+            training.unfinished_prefixes = Matrix::from_rows(&prefixes);
             self.predictor.fit(&training).map(Arc::from)
-        };
-        self.model_cell(tau).get_or_init(fit).clone()
+        });
+        model.clone()
     }
 
     fn model_cell(&self, tau: usize) -> Arc<OnceLock<ModelResult>> {

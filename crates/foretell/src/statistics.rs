@@ -47,12 +47,13 @@ pub fn r_squared(forecast: &[f64], truth: &[f64]) -> f64 {
     // squares of numbers beyond 1e150 would be infinite
     let largest = forecast.iter().chain(truth).fold(0.0, |largest: f64, y| largest.max(y.abs()));
     if largest > 1e150 && largest.is_finite() {
-        let smaller = |values: &[f64]| values.iter().map(|y| y / largest).collect::<Vec<f64>>();
-        return r_squared(&smaller(forecast), &smaller(truth));
+        let [forecast, truth] =
+            [forecast, truth].map(|values| values.iter().map(|y| y / largest).collect::<Vec<f64>>());
+        return r_squared(&forecast, &truth);
     }
     let center = mean(truth);
     let residual: f64 = forecast.iter().zip(truth).map(|(f, y)| (y - f).powi(2)).sum();
-    let total: f64 = truth.iter().map(|y| (y - center).powi(2)).sum();
+    let total = sum_of_squared_deviations(truth, center);
     if total > 0.0 { 1.0 - residual / total } else { 0.0 }
 }
 
@@ -83,9 +84,12 @@ pub fn spearman(a: &[f64], b: &[f64]) -> f64 {
     let (a, b) = (ranks(a), ranks(b));
     let (mean_a, mean_b) = (mean(&a), mean(&b));
     let covariance: f64 = a.iter().zip(&b).map(|(x, y)| (x - mean_a) * (y - mean_b)).sum();
-    let spread = |values: &[f64], center: f64| values.iter().map(|v| (v - center).powi(2)).sum::<f64>();
-    let scale = (spread(&a, mean_a) * spread(&b, mean_b)).sqrt();
+    let scale = (sum_of_squared_deviations(&a, mean_a) * sum_of_squared_deviations(&b, mean_b)).sqrt();
     if scale > 0.0 { covariance / scale } else { 0.0 }
+}
+
+fn sum_of_squared_deviations(values: &[f64], center: f64) -> f64 {
+    values.iter().map(|v| (v - center).powi(2)).sum()
 }
 
 /// Φ(z), the distribution function of the standard normal distribution; absolute error below 1e-11.

@@ -133,9 +133,9 @@ impl FromStr for LayerSequence {
     type Err = ArchitectureError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let syntax = |at: &str| ArchitectureError::Syntax { at: at.trim().chars().take(40).collect() };
         let inner = text.trim();
-        let inner = inner.strip_prefix('[').and_then(|t| t.strip_suffix(']')).ok_or_else(|| syntax(inner))?;
+        let inner =
+            inner.strip_prefix('[').and_then(|t| t.strip_suffix(']')).ok_or_else(|| syntax_error(inner))?;
         let mut layers = Vec::new();
         // numbers are separated by commas, too, so layers are told apart by their closing brackets
         for part in inner.split_inclusive(')') {
@@ -144,12 +144,12 @@ impl FromStr for LayerSequence {
                 continue;
             }
             let (name, arguments) =
-                part.strip_suffix(')').and_then(|p| p.split_once('(')).ok_or_else(|| syntax(part))?;
+                part.strip_suffix(')').and_then(|p| p.split_once('(')).ok_or_else(|| syntax_error(part))?;
             let numbers: Vec<usize> = arguments
                 .split(',')
                 .map(|n| n.trim().parse().ok().filter(|&n: &usize| n > 0 && n <= 1_000_000))
                 .collect::<Option<_>>()
-                .ok_or_else(|| syntax(part))?;
+                .ok_or_else(|| syntax_error(part))?;
             layers.push(match (name.trim(), numbers[..].as_ref()) {
                 ("C", &[filters, kernel, stride]) => Layer::Convolution { filters, kernel, stride },
                 ("P", &[kernel, stride]) => Layer::Pooling { kernel, stride },
@@ -157,13 +157,17 @@ impl FromStr for LayerSequence {
                 ("FC", &[units]) => Layer::FullyConnected { units },
                 ("GAP", &[classes]) => Layer::GlobalAveragePooling { classes },
                 ("SM", &[classes]) => Layer::Softmax { classes },
-                _ => return Err(syntax(part)),
+                _ => return Err(syntax_error(part)),
             });
         }
         let sequence = Self(layers);
         sequence.check()?;
         Ok(sequence)
     }
+}
+
+fn syntax_error(at: &str) -> ArchitectureError {
+    ArchitectureError::Syntax { at: at.trim().chars().take(40).collect() }
 }
 
 impl fmt::Display for LayerSequence {

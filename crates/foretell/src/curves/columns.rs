@@ -18,8 +18,11 @@ pub struct ColumnDeclarations {
 impl ColumnDeclarations {
     /// The feature group of the column `name`: as declared, or architecture if its text is in layer notation, or as the name tells.
     pub fn feature_group(&self, name: &str, in_layer_notation: bool) -> FeatureGroup {
-        let usual = || if in_layer_notation { FeatureGroup::Architecture } else { group_of_name(name) };
-        self.groups.get(name).copied().unwrap_or_else(usual)
+        match self.groups.get(name) {
+            Some(group) => *group,
+            None if in_layer_notation => FeatureGroup::Architecture,
+            None => group_of_name(name),
+        }
     }
 }
 
@@ -47,20 +50,23 @@ const ARCHITECTURE_WORD_ENDS: [&str; 8] =
 /// ```
 pub fn group_of_name(name: &str) -> FeatureGroup {
     let words = words_of_name(name);
-    let has =
-        |words: &[String], list: &str| words.iter().any(|word| list.split(' ').any(|entry| entry == word));
-    let ends = |word: &String| ARCHITECTURE_WORD_ENDS.iter().any(|end| word.ends_with(end));
-    let architecture = has(&words, ARCHITECTURE_WORDS) || words.iter().any(ends);
+    let architecture = has_listed_word(&words, ARCHITECTURE_WORDS)
+        || words.iter().any(|word| ARCHITECTURE_WORD_ENDS.iter().any(|end| word.ends_with(end)));
     // `l1_width`, `l2_filters`: a layer's number, not a penalty
     let of_a_layer = words.split_first().is_some_and(|(first, rest)| {
         first.strip_prefix('l').is_some_and(|number| number.parse::<u32>().is_ok())
-            && has(rest, ARCHITECTURE_WORDS)
+            && has_listed_word(rest, ARCHITECTURE_WORDS)
     });
-    if (architecture && !has(&words, HYPERPARAMETER_WORDS)) || of_a_layer {
+    if (architecture && !has_listed_word(&words, HYPERPARAMETER_WORDS)) || of_a_layer {
         FeatureGroup::Architecture
     } else {
         FeatureGroup::Hyperparameter
     }
+}
+
+/// Whether one of `words` is in `list`, whose words are separated by spaces.
+fn has_listed_word(words: &[String], list: &str) -> bool {
+    words.iter().any(|word| list.split(' ').any(|entry| entry == word))
 }
 
 #[cfg(test)]

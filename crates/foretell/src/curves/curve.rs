@@ -303,13 +303,13 @@ impl Curve {
     #[must_use]
     pub fn running_best(&self) -> Self {
         let mut best = f64::NEG_INFINITY;
-        let so_far = |&score: &f64| {
+        let scores = self.scores.iter().map(|&score| {
             best = best.max(score);
             best
-        };
+        });
         Self {
             steps: self.steps.clone(),
-            scores: self.scores.iter().map(so_far).collect(),
+            scores: scores.collect(),
             diverged_at: self.diverged_at,
             direction: self.direction,
             gaps: self.gaps.clone(),
@@ -319,8 +319,9 @@ impl Curve {
     /// The mean of the last `count` scores up to each step, or of all there are.
     #[must_use]
     pub fn running_mean(&self, count: NonZeroU32) -> Self {
-        let mean = |at: usize| mean_of_last(&self.scores[..=at], count).unwrap_or(f64::NEG_INFINITY);
-        Self { scores: (0..self.scores.len()).map(mean).collect(), ..self.clone() }
+        let scores = (0..self.scores.len())
+            .map(|at| mean_of_last(&self.scores[..=at], count).unwrap_or(f64::NEG_INFINITY));
+        Self { scores: scores.collect(), ..self.clone() }
     }
 
     /// The part of the curve up to and including `step`.

@@ -100,24 +100,23 @@ impl ConfigurationEncoder {
     /// assert_eq!(encoder.describe_far_values(&lr(10.0)), ["lr = 10, beyond 0.0001 to 0.1"]);
     /// ```
     pub fn describe_far_values(&self, configuration: &Configuration) -> Vec<String> {
-        let strangeness = |(name, _, encoding): &(String, FeatureGroup, ColumnEncoding)| match (
-            encoding,
-            configuration.get(name)?,
-        ) {
-            (ColumnEncoding::Number { least, range, .. }, Value::Number(number)) => {
-                let [low, high, value] =
-                    [range.0, range.1, *number].map(|number| to_column_scale(number, *least));
-                let reach = FAR_RANGE_FRACTION * (high - low);
-                let far = value < low - reach || value > high + reach;
-                far.then(|| format!("{name} = {number}, beyond {} to {}", range.0, range.1))
+        let descriptions = self.columns.iter().filter_map(|(name, _, encoding)| {
+            match (encoding, configuration.get(name)?) {
+                (ColumnEncoding::Number { least, range, .. }, Value::Number(number)) => {
+                    let [low, high, value] =
+                        [range.0, range.1, *number].map(|number| to_column_scale(number, *least));
+                    let reach = FAR_RANGE_FRACTION * (high - low);
+                    let far = value < low - reach || value > high + reach;
+                    far.then(|| format!("{name} = {number}, beyond {} to {}", range.0, range.1))
+                }
+                (ColumnEncoding::Categories(values), value @ (Value::Text(_) | Value::Number(_))) => {
+                    let unseen = !values.contains(&value.to_string());
+                    unseen.then(|| format!("{name} = {value}, which no completed run has"))
+                }
+                _ => None,
             }
-            (ColumnEncoding::Categories(values), value @ (Value::Text(_) | Value::Number(_))) => {
-                let unseen = !values.contains(&value.to_string());
-                unseen.then(|| format!("{name} = {value}, which no completed run has"))
-            }
-            _ => None,
-        };
-        self.columns.iter().filter_map(strangeness).collect()
+        });
+        descriptions.collect()
     }
 
     /// The feature group of each column that [`ConfigurationEncoder::encode`] gives.

@@ -146,8 +146,8 @@ impl History {
         let (floor, mut depth) = floor(&curves, target, direction, scale);
         if options.literal {
             // a run that diverged stays the worst of all
-            let scaled = |score: &f64| scale.apply(*score, direction);
-            let worst = curves.iter().flat_map(|curve| curve.scores()).map(scaled).fold(floor, f64::min);
+            let scores = curves.iter().flat_map(|curve| curve.scores());
+            let worst = scores.map(|score| scale.apply(*score, direction)).fold(floor, f64::min);
             depth = depth.max(floor - worst);
         }
         let mut history = Self {
@@ -213,10 +213,6 @@ impl History {
                 .map(|_| self.lowest_score())
                 .collect();
         };
-        let lost = |prefix: &[f64]| match (self.run_score, prefix.last()) {
-            (RunScore::Best, Some(&best)) => best,
-            _ => self.lowest_score(),
-        };
         let mut prefix = Vec::with_capacity(self.grid.len());
         for &step in &self.grid {
             let score = curve.interpolate_at(step).or((step < start).then_some(first));
@@ -224,7 +220,10 @@ impl History {
                 Some(score) => {
                     prefix.push(self.compress_below_floor(self.scale.apply(score, self.direction())))
                 }
-                None if curve.diverged_at().is_some() => prefix.push(lost(&prefix)),
+                None if curve.diverged_at().is_some() => prefix.push(match (self.run_score, prefix.last()) {
+                    (RunScore::Best, Some(&best)) => best,
+                    _ => self.lowest_score(),
+                }),
                 None => break,
             }
         }
@@ -396,12 +395,12 @@ impl History {
             .collect();
         let encoded: Vec<Vec<f64>> = used.iter().map(|&i| encoder.encode(&self.configurations[i])).collect();
         let later = &self.grid[tau..self.grid.len().saturating_sub(1).max(tau)];
-        // a run that was lost on its way keeps its end
-        let after = |i: usize| {
+        let scores_later = used.iter().map(|&i| {
+            // a run that was lost on its way keeps its end
             let lost = self.finals[i].unwrap_or(self.floor);
-            (tau..tau + later.len()).map(move |t| self.prefixes[i].get(t).copied().unwrap_or(lost))
-        };
-        let scores_later: Vec<Vec<f64>> = used.iter().map(|&i| after(i).collect()).collect();
+            (tau..tau + later.len()).map(|t| self.prefixes[i].get(t).copied().unwrap_or(lost)).collect()
+        });
+        let scores_later: Vec<Vec<f64>> = scores_later.collect();
         TrainingSet {
             steps: self.grid[..tau].to_vec(),
             target_step: self.grid.last().copied().unwrap_or(0.0),
@@ -423,10 +422,12 @@ impl History {
 /// # Errors
 /// [`HistoryError::Direction`] for the first run whose curve has another direction.
 fn resolve_metric(runs: &[Run], declared: Option<&Metric>) -> Result<Metric, HistoryError> {
-    let of_curves = || runs.iter().find_map(|run| run.curve.direction()).unwrap_or_default().into();
-    let metric = declared.cloned().unwrap_or_else(of_curves);
-    let other = |run: &&Run| run.curve.direction().is_some_and(|direction| direction != metric.direction);
-    match runs.iter().find(other) {
+    let metric = match declared {
+        Some(metric) => metric.clone(),
+        None => runs.iter().find_map(|run| run.curve.direction()).unwrap_or_default().into(),
+    };
+    match runs.iter().find(|run| run.curve.direction().is_some_and(|direction| direction != metric.direction))
+    {
         Some(run) => Err(HistoryError::Direction { run: run.id.clone(), metric }),
         None => Ok(metric),
     }
@@ -498,23 +499,20 @@ fn from_ordered_bits(bits: u64) -> f64 {
 
 /// See [`History::score_floor`]; and its distance from the score that it is measured from.
 fn floor(curves: &[&Curve], target: f64, direction: Direction, scale: Scale) -> (f64, f64) {
-    let scaled = |score: f64| scale.apply(score, direction);
-    let mut first: Vec<f64> = curves.iter().filter_map(|c| c.scores().first()).map(|&s| scaled(s)).collect();
+    let first = curves.iter().filter_map(|c| c.scores().first());
+    let mut first: Vec<f64> = first.map(|&score| scale.apply(score, direction)).collect();
     first.sort_by(f64::total_cmp);
     let start = crate::statistics::quantile_of_sorted(&first, 0.5);
-    let last = |curve: &&&Curve| curve.prefix_until(target).last_point().map(|(_, score)| scaled(score));
-    let best = curves.iter().filter_map(|c| last(&c)).fold(f64::NEG_INFINITY, f64::max);
-    let mut lasting: Vec<f64> = curves
-        .iter()
-        .filter(|c| c.diverged_at().is_none_or(|at| at > target))
-        .filter_map(|c| last(&c))
-        .collect();
+    let ends = curves.iter().filter_map(|c| Some((c, c.prefix_until(target).last_point()?.1)));
+    let ends: Vec<(&&Curve, f64)> = ends.map(|(c, score)| (c, scale.apply(score, direction))).collect();
+    let best = ends.iter().map(|(_, end)| *end).fold(f64::NEG_INFINITY, f64::max);
+    let lasting = ends.iter().filter(|(c, _)| c.diverged_at().is_none_or(|at| at > target));
+    let mut lasting: Vec<f64> = lasting.map(|(_, end)| *end).collect();
     lasting.sort_by(f64::total_cmp);
     let middle = lasting.get(lasting.len() / 2).copied().unwrap_or(start);
-    let below = |from: f64| (from - (best - from), best - from);
-    match (below(start), below(middle)) {
-        ((floor, depth), _) if depth > 0.0 && floor <= middle => (floor, depth),
-        (_, (floor, depth)) if depth > 0.0 => (floor, depth),
+    match [start, middle].map(|from| (from - (best - from), best - from)) {
+        [(floor, depth), _] if depth > 0.0 && floor <= middle => (floor, depth),
+        [_, (floor, depth)] if depth > 0.0 => (floor, depth),
         // all ends alike, and none better than the start
         _ if best.abs() > 0.0 => (best - best.abs(), best.abs()),
         _ => (-1.0, 1.0),

@@ -66,14 +66,16 @@ impl MetricBounds {
     /// assert_eq!(MetricBounds::Between(0.0, 500.0).range_if_containing([-1.0].into_iter()), (f64::NEG_INFINITY, f64::INFINITY));
     /// ```
     pub fn range_if_containing(self, values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
-        let holds = |&(low, high): &(f64, f64)| values.clone().all(|value| low <= value && value <= high);
         let unbounded = (f64::NEG_INFINITY, f64::INFINITY);
         let candidates = match self {
             Self::Unbounded => [unbounded; 2],
             Self::Share => [(0.0, 1.0), (0.0, 100.0)],
             Self::Between(low, high) => [(low, high); 2],
         };
-        candidates.into_iter().find(holds).unwrap_or(unbounded)
+        let mut candidates = candidates.into_iter();
+        let containing =
+            candidates.find(|(low, high)| values.clone().all(|value| *low <= value && value <= *high));
+        containing.unwrap_or(unbounded)
     }
 }
 
@@ -174,21 +176,23 @@ pub fn direction_of(name: &str) -> Option<Direction> {
     {
         return None;
     }
-    let named = |word: &String| {
-        let maximized = is_listed_with_digits(word, MAXIMIZED_WORDS).then_some(Direction::Maximize);
-        maximized.or(is_listed_with_digits(word, MINIMIZED_WORDS).then_some(Direction::Minimize))
-    };
     // LightGBM: valid_0's l2; without an owner these are penalties
     if words.windows(2).any(|pair| pair[0] == "s" && is_listed(&pair[1], "l1 l2")) {
         return Some(Direction::Minimize);
     }
     // what the score is of says more: fid_score
-    let of_score = words.iter().rev().filter(|word| *word != "score").find_map(named);
-    let named = of_score.or_else(|| words.iter().find_map(named))?;
+    let of_score =
+        words.iter().rev().filter(|word| *word != "score").find_map(|word| direction_of_word(word));
+    let named = of_score.or_else(|| words.iter().find_map(|word| direction_of_word(word)))?;
     Some(match (named, is_negated(&words)) {
         (Direction::Maximize, false) | (Direction::Minimize, true) => Direction::Maximize,
         _ => Direction::Minimize,
     })
+}
+
+fn direction_of_word(word: &str) -> Option<Direction> {
+    let maximized = is_listed_with_digits(word, MAXIMIZED_WORDS).then_some(Direction::Maximize);
+    maximized.or(is_listed_with_digits(word, MINIMIZED_WORDS).then_some(Direction::Minimize))
 }
 
 /// Whether the name is that of a metric between 0 and 1, or between 0 and 100 %: an accuracy, or an area under a curve.

@@ -61,10 +61,10 @@ impl CompactFeatures {
             let start = kept.len();
             for column in ends[g]..ends[g + 1] {
                 let range = widen_range(min_and_max(columns[column].iter().copied()), RANGE_MARGIN);
-                let repeated = |kept: &FeatureColumn| {
-                    mean_product(&columns[kept.column], &columns[column]).abs() > DUPLICATE_CORRELATION
-                };
-                if range.1 > range.0 && !kept[start..].iter().any(repeated) {
+                let repeated = kept[start..].iter().any(|other: &FeatureColumn| {
+                    mean_product(&columns[other.column], &columns[column]).abs() > DUPLICATE_CORRELATION
+                });
+                if range.1 > range.0 && !repeated {
                     kept.push(FeatureColumn { column, range, weight: 1.0 });
                 }
             }

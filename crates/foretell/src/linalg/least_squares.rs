@@ -68,18 +68,22 @@ impl LeastSquares {
 fn left_out(q: &[Vec<f64>], projected: &[f64], right: &HouseholderQr, targets: &[f64]) -> Vec<f64> {
     let n = targets.len();
     let b = right.solve_transposed(projected);
-    let residual = |i: usize| {
+    let residuals = (0..n).map(|i| {
         let row: Vec<f64> = q.iter().map(|basis| basis[i]).collect();
         let fitted: f64 = crate::linalg::simd::dot(&row, projected);
-        let freedom = 1.0 - 1.0 / n as f64 - crate::linalg::simd::dot(&row, &row);
+        let freedom = 1.0 - 1.0 / n as f64 - squared_norm(&row);
         if freedom > LeastSquares::LEVERAGE_TOLERANCE {
             return (targets[i] - fitted) / freedom;
         }
         let a = right.solve_transposed(&row);
-        let own = crate::linalg::simd::dot(&a, &a);
+        let own = squared_norm(&a);
         if own > 0.0 { crate::linalg::simd::dot(&a, &b) / own } else { targets[i] - fitted }
-    };
-    (0..n).map(residual).collect()
+    });
+    residuals.collect()
+}
+
+fn squared_norm(values: &[f64]) -> f64 {
+    crate::linalg::simd::dot(values, values)
 }
 
 /// A Householder QR of columns: column k holds R above and on the diagonal, `reflectors[k]` the k-th reflector.
@@ -98,15 +102,14 @@ impl HouseholderQr {
         let steps = columns.len().min(columns.first().map_or(0, Vec::len));
         let mut longest_of_all = 0.0;
         for k in 0..steps {
-            let length = |column: &Vec<f64>| crate::linalg::simd::dot(&column[k..], &column[k..]);
             if pivot {
-                let lengths = columns[k..].iter().map(length).enumerate();
+                let lengths = columns[k..].iter().map(|column| squared_norm(&column[k..])).enumerate();
                 // of equal columns the first, whatever rounding says
                 let best = lengths.fold((0, 0.0), |b, l| if l.1 > b.1 * (1.0 + 1e-9) { l } else { b });
                 columns.swap(k, k + best.0);
                 order.swap(k, k + best.0);
             }
-            let norm = length(&columns[k]).sqrt();
+            let norm = squared_norm(&columns[k][k..]).sqrt();
             if k == 0 {
                 longest_of_all = norm;
             }
@@ -117,7 +120,7 @@ impl HouseholderQr {
             // with the sign of the entry, because a difference would cancel
             reflector[0] += if reflector[0] > 0.0 { norm } else { -norm };
             // scaled so that the reflection is 1 − v·vᵀ
-            let scale = (2.0 / crate::linalg::simd::dot(&reflector, &reflector)).sqrt();
+            let scale = (2.0 / squared_norm(&reflector)).sqrt();
             reflector.iter_mut().for_each(|value| *value *= scale);
             for column in &mut columns[k..] {
                 reflect(&reflector, &mut column[k..]);

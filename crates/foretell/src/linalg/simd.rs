@@ -268,19 +268,26 @@ pub(crate) fn exp2_body(x: f64) -> f64 {
     times_power(fraction_power(f), power)
 }
 
+/// low + high·f.
+#[inline(always)]
+fn linear_terms(f: f64, low: f64, high: f64) -> f64 {
+    high.mul_add(f, low)
+}
+
 /// 2^f for |f| ≤ ½, relative error below 5e-16.
 #[inline(always)]
 fn fraction_power(f: f64) -> f64 {
     // the small terms in pairs (Estrin), a shorter chain than Horner's, and the large ones last, for rounding's sake
     let (f2, f4) = (f * f, (f * f) * (f * f));
-    let pair = |low: f64, high: f64| high.mul_add(f, low);
     let middle = f2.mul_add(
-        pair(1.540_352_996_112_707_6e-4, 1.525_265_811_640_985_5e-5),
-        pair(9.618_129_108_034_597e-3, 1.333_355_822_856_176_6e-3),
+        linear_terms(f, 1.540_352_996_112_707_6e-4, 1.525_265_811_640_985_5e-5),
+        linear_terms(f, 9.618_129_108_034_597e-3, 1.333_355_822_856_176_6e-3),
     );
-    let end =
-        f2.mul_add(7.037_278_846_726_901e-9, pair(1.321_566_283_595_924e-6, 1.020_853_792_965_740_4e-7));
-    let start = pair(2.402_265_069_590_876_8e-1, 5.550_410_866_445_883e-2);
+    let end = f2.mul_add(
+        7.037_278_846_726_901e-9,
+        linear_terms(f, 1.321_566_283_595_924e-6, 1.020_853_792_965_740_4e-7),
+    );
+    let start = linear_terms(f, 2.402_265_069_590_876_8e-1, 5.550_410_866_445_883e-2);
     let high = f2.mul_add(f4.mul_add(end, middle), start);
     1.0 + f.mul_add(6.931_471_805_599_498e-1, f2 * high)
 }
@@ -339,14 +346,13 @@ pub(crate) fn exp2_rough_body(x: f64) -> f64 {
     let (power, f) = split_power(x);
     // pairs first (Estrin), a shorter chain than Horner's
     let (f2, f4) = (f * f, (f * f) * (f * f));
-    let pair = |low: f64, high: f64| high.mul_add(f, low);
     let start = f2.mul_add(
-        pair(0.240_226_511_981_572_07, 0.055_504_103_534_532_085),
-        pair(0.999_999_999_961_682, 0.693_147_180_728_445_6),
+        linear_terms(f, 0.240_226_511_981_572_07, 0.055_504_103_534_532_085),
+        linear_terms(f, 0.999_999_999_961_682, 0.693_147_180_728_445_6),
     );
     let end = f2.mul_add(
-        pair(0.000_154_692_911_308_010_6, 0.000_015_201_922_641_975_562),
-        pair(0.009_618_027_253_711_37, 0.001_333_392_255_907_752_7),
+        linear_terms(f, 0.000_154_692_911_308_010_6, 0.000_015_201_922_641_975_562),
+        linear_terms(f, 0.009_618_027_253_711_37, 0.001_333_392_255_907_752_7),
     );
     times_power(f4.mul_add(end, start), power)
 }
