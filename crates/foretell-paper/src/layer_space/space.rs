@@ -80,7 +80,6 @@ pub struct LayerSpace {
 
 impl Default for LayerSpace {
     fn default() -> Self {
-        let pool = |(kernel, stride)| PoolingSize { kernel, stride };
         Self {
             channels: 3,
             height: 32,
@@ -88,7 +87,7 @@ impl Default for LayerSpace {
             classes: 10,
             filters: vec![64, 128, 256, 512],
             kernels: vec![1, 3, 5],
-            pools: [(5, 3), (3, 2), (2, 2)].map(pool).to_vec(),
+            pools: [(5, 3), (3, 2), (2, 2)].map(|(kernel, stride)| PoolingSize { kernel, stride }).to_vec(),
             fully_connected: vec![512, 256, 128],
             max_fully_connected: 2,
             max_depth: 18,
@@ -114,16 +113,8 @@ impl LayerSpace {
             let reason = "must be a finite number above 0; 1 keeps the space unchanged";
             return Err(LayerSpaceError::Field { field: "factor", value: factor.to_string(), reason });
         }
-        let scale = |sizes: &[usize]| {
-            let mut scaled: Vec<usize> = Vec::with_capacity(sizes.len());
-            for size in sizes.iter().map(|&size| ((size as f64 * factor).round() as usize).max(1)) {
-                if !scaled.contains(&size) {
-                    scaled.push(size);
-                }
-            }
-            scaled
-        };
-        let (filters, fully_connected) = (scale(&self.filters), scale(&self.fully_connected));
+        let filters = distinct_scaled_sizes(&self.filters, factor);
+        let fully_connected = distinct_scaled_sizes(&self.fully_connected, factor);
         let scaled = Self { filters, fully_connected, ..self.clone() };
         scaled.validate()?;
         Ok(scaled)
@@ -292,19 +283,29 @@ impl LayerSpace {
     /// image too early still ends below the minimum: it is a bound as far as the space allows.
     pub(crate) fn sample_network(&self, minimum_depth: usize, rng: &mut impl Rng) -> Trajectory {
         self.walk_to_softmax(|state, actions| {
-            let deep_enough = |action: &Layer| match action {
-                Layer::Softmax { .. } => state.depth >= minimum_depth,
-                Layer::GlobalAveragePooling { .. } => state.depth + 1 >= minimum_depth,
-                _ => true,
-            };
-            let allowed: Vec<usize> =
-                (0..actions.len()).filter(|&index| deep_enough(&actions[index])).collect();
+            let allowed: Vec<usize> = (0..actions.len())
+                .filter(|&index| match actions[index] {
+                    Layer::Softmax { .. } => state.depth >= minimum_depth,
+                    Layer::GlobalAveragePooling { .. } => state.depth + 1 >= minimum_depth,
+                    _ => true,
+                })
+                .collect();
             match allowed.len() {
                 0 => rng.random_range(0..actions.len()),
                 count => allowed[rng.random_range(0..count)],
             }
         })
     }
+}
+
+fn distinct_scaled_sizes(sizes: &[usize], factor: f64) -> Vec<usize> {
+    let mut scaled: Vec<usize> = Vec::with_capacity(sizes.len());
+    for size in sizes.iter().map(|&size| ((size as f64 * factor).round() as usize).max(1)) {
+        if !scaled.contains(&size) {
+            scaled.push(size);
+        }
+    }
+    scaled
 }
 
 fn field_error(field: &'static str, value: &impl fmt::Debug, reason: &'static str) -> LayerSpaceError {

@@ -66,13 +66,15 @@ impl Trajectory {
 
     /// n of [`Trajectory::network`].
     fn dropout_count(&self) -> usize {
-        let count = |wanted: fn(&Layer) -> bool| {
-            let before_softmax = self.layers.iter().rev().nth(1).is_some_and(wanted);
-            self.layers.iter().filter(|layer| wanted(layer)).count() + usize::from(before_softmax)
-        };
-        let fully_connected = count(|layer| matches!(layer, Layer::FullyConnected { .. }));
-        let averaged = count(|layer| matches!(layer, Layer::GlobalAveragePooling { .. }));
+        let fully_connected = self.count_layers(|layer| matches!(layer, Layer::FullyConnected { .. }));
+        let averaged = self.count_layers(|layer| matches!(layer, Layer::GlobalAveragePooling { .. }));
         self.layers.len().saturating_sub(averaged + fully_connected) / 2 + fully_connected
+    }
+
+    /// The layers that are `wanted`; one more if the softmax follows one.
+    fn count_layers(&self, wanted: fn(&Layer) -> bool) -> usize {
+        let before_softmax = self.layers.iter().rev().nth(1).is_some_and(wanted);
+        self.layers.iter().filter(|layer| wanted(layer)).count() + usize::from(before_softmax)
     }
 
     /// The network as a configuration, under the name `net`.
