@@ -79,24 +79,25 @@ impl PaperClaim {
                 evidence.compare_cells(*part, |row| row.predictor == *name || row.features == *name)
             }
         };
-        let judgment = |own: bool| {
-            let judgments =
-                comparisons.iter().filter(|known| known.own == own).map(ClaimComparison::to_verdict);
-            match self.combine {
-                VerdictRule::AllHold => verdict_if_all_hold(judgments),
-                VerdictRule::MostHold => verdict_if_most_hold(judgments),
-            }
-        };
         JudgedClaim {
             section: self.section,
             wording: self.wording,
             sentence: self.sentence.clone(),
             published: self.published.clone(),
-            released: judgment(false),
-            own: judgment(true),
+            released: self.combine_verdicts(&comparisons, false),
+            own: self.combine_verdicts(&comparisons, true),
             reason: self.reason,
             command: self.command,
             comparisons,
+        }
+    }
+
+    /// The verdict by our `own` recordings, or by the released data.
+    fn combine_verdicts(&self, comparisons: &[ClaimComparison], own: bool) -> ClaimVerdict {
+        let judgments = comparisons.iter().filter(|known| known.own == own).map(ClaimComparison::to_verdict);
+        match self.combine {
+            VerdictRule::AllHold => verdict_if_all_hold(judgments),
+            VerdictRule::MostHold => verdict_if_most_hold(judgments),
         }
     }
 }
@@ -119,15 +120,13 @@ impl JudgedClaim {
     }
 
     fn describe_least_favorable(&self, own: bool) -> Option<String> {
-        let here = || self.comparisons.iter().filter(|known| known.own == own);
-        let by_margin = |a: &&ClaimComparison, b: &&ClaimComparison| {
-            a.to_verdict()
-                .cmp(&b.to_verdict())
-                .then(a.contradiction_margin().total_cmp(&b.contradiction_margin()))
-        };
-        let least = here().min_by(by_margin)?;
-        let held = here().filter(|known| known.to_verdict() == ClaimVerdict::Holds).count();
-        Some(match here().count() {
+        let here: Vec<&ClaimComparison> = self.comparisons.iter().filter(|known| known.own == own).collect();
+        let least = here.iter().min_by(|a, b| {
+            let by_margin = a.contradiction_margin().total_cmp(&b.contradiction_margin());
+            a.to_verdict().cmp(&b.to_verdict()).then(by_margin)
+        })?;
+        let held = here.iter().filter(|known| known.to_verdict() == ClaimVerdict::Holds).count();
+        Some(match here.len() {
             1 => least.to_string(),
             all => format!("{least} (least favorable of {all} comparisons, of which {held} hold)"),
         })

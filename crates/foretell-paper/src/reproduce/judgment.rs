@@ -113,11 +113,12 @@ pub(super) fn verdict_if_all_hold(judgments: impl Iterator<Item = ClaimVerdict>)
 /// A judgment on several comparisons of which most have to hold.
 pub(super) fn verdict_if_most_hold(judgments: impl Iterator<Item = ClaimVerdict>) -> ClaimVerdict {
     let all: Vec<ClaimVerdict> = judgments.collect();
-    let count = |wanted| all.iter().filter(|&&judgment| judgment == wanted).count();
+    let [hold, contradicted] = [ClaimVerdict::Holds, ClaimVerdict::Contradicted]
+        .map(|wanted| all.iter().filter(|&&judgment| judgment == wanted).count());
     match all.len() {
         0 => ClaimVerdict::NotShown,
-        most if 2 * count(ClaimVerdict::Holds) > most => ClaimVerdict::Holds,
-        most if 2 * count(ClaimVerdict::Contradicted) >= most => ClaimVerdict::Contradicted,
+        most if 2 * hold > most => ClaimVerdict::Holds,
+        most if 2 * contradicted >= most => ClaimVerdict::Contradicted,
         _ => ClaimVerdict::Undecided,
     }
 }
@@ -135,19 +136,20 @@ impl fmt::Display for ClaimVerdict {
 
 impl fmt::Display for ReportedValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = |x: f64| {
-            // seconds of a forecast need an exponent, percents and factors two decimals
-            let text = if x != 0.0 && x.abs() < 0.01 { format!("{x:.1e}") } else { format!("{x:.2}") };
-            text.replace('-', "−")
-        };
         let space = if self.name.is_empty() { "" } else { " " };
-        write!(f, "{}{space}{}", self.name, number(self.mean))?;
+        write!(f, "{}{space}{}", self.name, format_number(self.mean))?;
         match self.stderr {
             Some(0.0) if self.sample.is_none() => Ok(()),
-            Some(stderr) => write!(f, " ± {}", number(stderr)),
+            Some(stderr) => write!(f, " ± {}", format_number(stderr)),
             None => f.write_str(" (a single measurement)"),
         }
     }
+}
+
+fn format_number(x: f64) -> String {
+    // seconds of a forecast need an exponent, percents and factors two decimals
+    let text = if x != 0.0 && x.abs() < 0.01 { format!("{x:.1e}") } else { format!("{x:.2}") };
+    text.replace('-', "−")
 }
 
 impl fmt::Display for ClaimComparison {

@@ -31,27 +31,25 @@ impl KeptRows {
     /// When the file cannot be read or written, or holds something else.
     pub(super) fn open(path: Option<&Path>, show: DisplayOptions) -> Result<Self, ReproductionError> {
         let Some(path) = path else { return Ok(Self::default()) };
-        let failed = |error: &dyn std::fmt::Display| {
-            ReproductionError::input(format!("--resume {}: {error}", path.display()))
-        };
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(failed(&error)),
+            Err(error) => return Err(resume_error(path, error)),
         };
         let is_gzip = bytes.starts_with(&GZIP_MAGIC)
             || bytes.is_empty() && path.extension().is_some_and(|end| end == "gz");
         let (text, is_cut) = if is_gzip { expand_gzip(&bytes) } else { (bytes, false) };
         // the last line may have been cut off by the interruption
         let whole = &text[..text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)];
-        let known =
-            parse_rows(whole).map_err(|error| failed(&format!("holds no rows of this command: {error}")))?;
-        let file = OpenOptions::new().create(true).append(true).open(path).map_err(|error| failed(&error))?;
+        let known = parse_rows(whole)
+            .map_err(|error| resume_error(path, format!("holds no rows of this command: {error}")))?;
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let file = file.map_err(|error| resume_error(path, error))?;
         let mut kept = Self { known, file: Some(file), is_gzip };
         if is_cut || whole.len() < text.len() {
             // the whole rows are written again, because one appended after a torn row could not be read
-            kept.file.iter().try_for_each(|file| file.set_len(0)).map_err(|error| failed(&error))?;
-            kept.append_text(whole).map_err(|error| failed(&error))?;
+            let cleared = kept.file.iter().try_for_each(|file| file.set_len(0));
+            cleared.and_then(|()| kept.append_text(whole)).map_err(|error| resume_error(path, error))?;
         }
         if !kept.known.is_empty() {
             (show.note)(&format!("{}: {} rows measured before", path.display(), kept.known.len()));
@@ -104,6 +102,10 @@ impl KeptRows {
         line.push('\n');
         self.append_text(line.as_bytes()).map_err(ReproductionError::midway)
     }
+}
+
+fn resume_error(path: &Path, error: impl std::fmt::Display) -> ReproductionError {
+    ReproductionError::input(format!("--resume {}: {error}", path.display()))
 }
 
 /// The text of gzip members, as far as it can be read, and whether the last was cut off.

@@ -279,18 +279,19 @@ fn mean_and_stderr(values: &[f64]) -> (f64, f64) {
 }
 
 fn pool_evaluations(prepared: &PreparedFile, evaluations: &[Arc<Evaluation>]) -> CellNumbers {
-    let over = |value: fn(&Evaluation) -> f64| {
-        mean(&evaluations.iter().map(|evaluation| value(evaluation)).collect::<Vec<_>>())
-    };
     CellNumbers {
         tau: evaluations.first().map_or(0, |evaluation| evaluation.tau),
-        tested_mean: over(|m| m.outcomes.len() as f64 / m.r2.len().max(1) as f64),
+        tested_mean: mean_over(evaluations, |m| m.outcomes.len() as f64 / m.r2.len().max(1) as f64),
         r2: evaluations.iter().map(|evaluation| evaluation.r2.clone()).collect(),
         r2_natural: evaluations.iter().flat_map(|evaluation| evaluation.r2_natural.clone()).collect(),
-        fit_seconds: over(|m| m.fit_seconds),
-        predict_seconds: over(|m| m.predict_seconds),
+        fit_seconds: mean_over(evaluations, |m| m.fit_seconds),
+        predict_seconds: mean_over(evaluations, |m| m.predict_seconds),
         outliers: find_outliers(&prepared.history, evaluations),
     }
+}
+
+fn mean_over(evaluations: &[Arc<Evaluation>], value: fn(&Evaluation) -> f64) -> f64 {
+    mean(&evaluations.iter().map(|evaluation| value(evaluation)).collect::<Vec<_>>())
 }
 
 fn run_evaluation(
@@ -331,32 +332,41 @@ fn splits_of(
     let Some(depth) = depth else {
         return draw_splits(history, &alone, options).map_err(|error| error.to_string());
     };
-    let shallow = |i: usize| prepared.depths[i].is_some_and(|layers| layers < depth);
-    let deep = |i: usize| prepared.depths[i].is_some_and(|layers| layers > depth);
-    let splits = draw_splits_between(history, &alone, &shallow, &deep, options);
+    let splits = draw_splits_between(
+        history,
+        &alone,
+        &|i| prepared.depths[i].is_some_and(|layers| layers < depth),
+        &|i| prepared.depths[i].is_some_and(|layers| layers > depth),
+        options,
+    );
     splits.map_err(|_| "too few to learn from or to test".to_owned())
 }
 
 /// The forecasts outside a fraction's range, if there are any.
 fn find_outliers(history: &History, evaluations: &[Arc<Evaluation>]) -> Option<ForecastOutliers> {
     let ceiling = history.score_ceiling().filter(|&ceiling| ceiling > 0.0)?;
-    let inside = |outcome: &&TestOutcome| (0.0..=ceiling).contains(&outcome.forecast.mean);
-    let without = |measured: &Evaluation, repeat: usize| {
-        let of_split = measured.outcomes.iter().filter(|o| o.repeat == repeat).filter(inside);
-        let (forecasts, truths): (Vec<f64>, Vec<f64>) = of_split.map(|o| (o.forecast.mean, o.truth)).unzip();
-        r_squared(&forecasts, &truths)
-    };
-    let outcomes = || evaluations.iter().flat_map(|measured| &measured.outcomes);
-    let outside = outcomes().filter(|outcome| !inside(outcome)).count();
-    let splits = |measured: &Arc<Evaluation>| {
-        (0..measured.r2.len()).map(|repeat| without(measured, repeat)).collect::<Vec<_>>()
-    };
+    let outcomes: Vec<&TestOutcome> = evaluations.iter().flat_map(|measured| &measured.outcomes).collect();
+    let outside = outcomes.iter().filter(|outcome| !is_in_range(outcome, ceiling)).count();
     (outside > 0).then(|| ForecastOutliers {
         outside,
-        all: outcomes().count(),
+        all: outcomes.len(),
         ceiling,
-        r2: evaluations.iter().flat_map(splits).collect(),
+        r2: evaluations.iter().flat_map(|measured| r2_without_outliers(measured, ceiling)).collect(),
     })
+}
+
+fn is_in_range(outcome: &TestOutcome, ceiling: f64) -> bool {
+    (0.0..=ceiling).contains(&outcome.forecast.mean)
+}
+
+/// R² of each split, by the forecasts in the range.
+fn r2_without_outliers(measured: &Evaluation, ceiling: f64) -> Vec<f64> {
+    let splits = (0..measured.r2.len()).map(|repeat| {
+        let of_split = measured.outcomes.iter().filter(|o| o.repeat == repeat && is_in_range(o, ceiling));
+        let (forecasts, truths): (Vec<f64>, Vec<f64>) = of_split.map(|o| (o.forecast.mean, o.truth)).unzip();
+        r_squared(&forecasts, &truths)
+    });
+    splits.collect()
 }
 
 impl ForecastOutliers {
@@ -371,8 +381,9 @@ impl ForecastOutliers {
 
 /// The number of networks on both sides of `depth`.
 fn describe_depth_sides(prepared: &PreparedFile, depth: f64) -> String {
-    let layers = || prepared.depths.iter().flatten();
-    let (below, above) = (layers().filter(|&&l| l < depth).count(), layers().filter(|&&l| l > depth).count());
+    let layers = prepared.depths.iter().flatten();
+    let below = layers.clone().filter(|&&layers| layers < depth).count();
+    let above = layers.filter(|&&layers| layers > depth).count();
     format!("{below} shallower and {above} deeper networks are left")
 }
 

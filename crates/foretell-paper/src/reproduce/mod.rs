@@ -280,21 +280,15 @@ fn planned_cells(
     prepared: &PreparedFile,
     asked: &ReproductionRequest,
 ) -> Vec<TableCell<'static>> {
-    let plain = |predictor| TableCell {
-        part,
-        predictor,
-        features: FeatureSet::default(),
-        observed: OBSERVED_FRACTION,
-        depth: None,
-        published: None,
-        remark: None,
-    };
     let column = released_stem(prepared.stem);
     let tabled = TABLE_COLUMNS.contains(&column);
     match part {
         PaperPart::Table1 => TABLE_1
             .iter()
-            .map(|(predictor, cells)| TableCell { published: find_cell(cells, column), ..plain(predictor) })
+            .map(|(predictor, cells)| TableCell {
+                published: find_cell(cells, column),
+                ..plain_cell(part, predictor)
+            })
             .collect(),
         PaperPart::Table2 if tabled => TABLE_2
             .iter()
@@ -302,17 +296,16 @@ fn planned_cells(
                 features: row.features,
                 published: find_cell(&row.cells, column),
                 remark: ablation_remark(column, row.features),
-                ..plain("svr-rbf")
+                ..plain_cell(part, "svr-rbf")
             })
             .collect(),
         PaperPart::Depth if prepared.stem == "deep_resnets_tinyimagenet" => PUBLISHED_DEPTHS
             .iter()
             .flat_map(|&(depth, published)| {
-                let published = |predictor| published.filter(|_| predictor == "svr-rbf");
                 TABLE_1.map(|(predictor, _)| TableCell {
                     depth: Some(depth),
-                    published: published(predictor),
-                    ..plain(predictor)
+                    published: published.filter(|_| predictor == "svr-rbf"),
+                    ..plain_cell(part, predictor)
                 })
             })
             .collect(),
@@ -320,8 +313,21 @@ fn planned_cells(
             .observed
             .iter()
             .flat_map(|&observed| asked.predictors.iter().map(move |&name| (observed, name)))
-            .map(|(observed, name)| TableCell { observed, ..plain(name) })
+            .map(|(observed, name)| TableCell { observed, ..plain_cell(part, name) })
             .collect(),
         _ => Vec::new(),
+    }
+}
+
+/// A cell on all features after the paper's fraction of the curve, without a published value.
+fn plain_cell(part: PaperPart, predictor: &'static str) -> TableCell<'static> {
+    TableCell {
+        part,
+        predictor,
+        features: FeatureSet::default(),
+        observed: OBSERVED_FRACTION,
+        depth: None,
+        published: None,
+        remark: None,
     }
 }

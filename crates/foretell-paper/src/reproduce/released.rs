@@ -295,8 +295,9 @@ impl ReleasedFile {
         }
         if let Some(bound) = preparation.below {
             let before = recorded.runs.len();
-            let end = |run: &Run| run.curve.last_point().map(|(_, score)| self.direction.to_value(score));
-            recorded.runs.retain(|run| end(run).is_some_and(|end| end < bound));
+            recorded.runs.retain(|run| {
+                run.curve.last_point().is_some_and(|(_, score)| self.direction.to_value(score) < bound)
+            });
             let worse = before - recorded.runs.len();
             removed.push(format!("{worse} runs that do not end below {bound} removed"));
         }
@@ -388,12 +389,12 @@ fn falls_after_35000_steps(configuration: &Configuration) -> bool {
 
 /// Puts the paper's two architecture parameters in the place of a ResNet's blocks, filters and filter size.
 fn count_resnet(configuration: &mut Configuration) {
-    let counted = |name| numeric_value(configuration, name);
-    let weights = counted("num_blocks").zip(counted("num_filters")).zip(counted("filter_size"));
-    let Some(((blocks, filters), side)) = weights else { return };
+    let names = ["num_blocks", "num_filters", "filter_size"];
+    let counts = names.map(|name| numeric_value(configuration, name));
+    let [Some(blocks), Some(filters), Some(side)] = counts else { return };
     let weights = resnet_weights(blocks, filters, side, 200.0);
     let depth = layer_count(configuration).map_or(Value::Missing, Value::Number);
-    for name in ["num_blocks", "num_filters", "filter_size"] {
+    for name in names {
         configuration.remove(name);
     }
     configuration.insert("num_params".to_owned(), Value::Number(weights));
@@ -403,8 +404,8 @@ fn count_resnet(configuration: &mut Configuration) {
 /// Replaces the inputs h of an LSTM by its weights, and keeps its l layers: 8·h² per layer, and 10 000 words embedded in h
 /// numbers and told from h numbers.
 fn count_lstm(configuration: &mut Configuration) {
-    let counted = |name| numeric_value(configuration, name);
-    let Some((layers, inputs)) = counted("n_layer").zip(counted("n_inputs")) else { return };
+    let counts = ["n_layer", "n_inputs"].map(|name| numeric_value(configuration, name));
+    let [Some(layers), Some(inputs)] = counts else { return };
     configuration.remove("n_inputs");
     let weights = 8.0 * layers * inputs * inputs + 2.0 * 10_000.0 * inputs;
     configuration.insert("num_params".to_owned(), Value::Number(weights));

@@ -99,14 +99,12 @@ fn extrapolation_searches(
             };
             let is_searched =
                 is_published && burn_in == 1 && study_size.is_none() && prepared.stem == "metaqnn_cifar10";
-            let row = |predictor| search_row(prepared, "delta", predictor, (study_size, &study));
+            let row = search_row(prepared, "delta", OWN_EXTRAPOLATION, (study_size, &study));
             let setting = ReplaySetting { study: study.clone(), ..usual.clone() };
-            wanted.push(PlannedReplay { row: row(OWN_EXTRAPOLATION), setting: setting.clone() });
+            wanted.push(PlannedReplay { row, setting: setting.clone() });
             if is_searched {
-                wanted.push(PlannedReplay {
-                    row: row(PUBLISHED_EXTRAPOLATION),
-                    setting: ReplaySetting { orderings: 1, ..setting },
-                });
+                let row = search_row(prepared, "delta", PUBLISHED_EXTRAPOLATION, (study_size, &study));
+                wanted.push(PlannedReplay { row, setting: ReplaySetting { orderings: 1, ..setting } });
             }
         }
     }
@@ -145,7 +143,7 @@ pub(super) const SEARCHES_REMARK: &str = "(published: a figure without numbers, 
 
 /// The rows as a table.
 pub(super) fn as_text(rows: &[&ReplayRow], table: TableLayout) -> String {
-    let cells = |row: &&ReplayRow| {
+    let lines = rows.iter().map(|row| {
         let particulars = match row.variant {
             "delta and offset" => format!("Δ and δ = {}", row.offset),
             "nth best" => format!("Δ and the {}th best", row.nth_best),
@@ -166,7 +164,7 @@ pub(super) fn as_text(rows: &[&ReplayRow], table: TableLayout) -> String {
             }),
             format!("{:.4}", row.numbers.regret_sd_mean),
         ]
-    };
+    });
     let headings = [
         "curves",
         "runs",
@@ -180,5 +178,5 @@ pub(super) fn as_text(rows: &[&ReplayRow], table: TableLayout) -> String {
         "best kept",
         "regret (sd)",
     ];
-    table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
+    table(&headings, &lines.collect::<Vec<_>>())
 }

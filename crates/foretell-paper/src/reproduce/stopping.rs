@@ -103,15 +103,14 @@ pub(super) fn replay_cheapest_rows(
         used.sort_by_key(|prepared| prepared.history.grid().len());
         used.truncate(1);
     }
-    let is_cheap = |row: &ReplayRow| match part {
-        PaperPart::Hyperband => row.predictor.is_none(),
-        _ => row.predictor == Some(STOPPING_PREDICTORS[0]) && row.study_size.is_none(),
-    };
     let mut rows = Vec::new();
     for prepared in used {
         let table = build_table(prepared)?;
         let mut wanted = planned_rows(part, prepared, &table, how);
-        wanted.retain(|wanted| is_cheap(&wanted.row));
+        wanted.retain(|PlannedReplay { row, .. }| match part {
+            PaperPart::Hyperband => row.predictor.is_none(),
+            _ => row.predictor == Some(STOPPING_PREDICTORS[0]) && row.study_size.is_none(),
+        });
         let made = build_predictors(how.draws, how.seed)?;
         rows.extend(reuse_or_replay(&table, prepared, wanted, &made, how.draws, &mut KeptRows::default())?);
     }
@@ -151,35 +150,35 @@ fn reuse_or_replay(
     draws: Option<usize>,
     kept: &mut KeptRows,
 ) -> Result<Vec<ReplayRow>, ReproductionError> {
-    // a blank row names all of its setting
-    let key = |wanted: &PlannedReplay| {
-        let fingerprint = prepared.fingerprint;
-        let row = serde_json::to_string(&wanted.row).expect("a row is JSON");
-        let ReplaySetting { orderings, study: StudySpec { seed, .. }, .. } = wanted.setting;
-        format!("{fingerprint:08x} orderings {orderings} seed {seed} draws {draws:?} {row}")
-    };
     let (mut rows, mut open) = (Vec::new(), Vec::new());
     for wanted in wanted {
-        match kept.find_numbers::<(ReplayRow, HyperbandCourse)>(&key(&wanted)) {
+        match kept.find_numbers::<(ReplayRow, HyperbandCourse)>(&replay_key(&wanted, prepared, draws)) {
             Some((row, course)) => rows.push(ReplayRow { course, ..row }),
             None => open.push(wanted),
         }
     }
-    let predictor = |wanted: &PlannedReplay| {
-        let alone = wanted.setting.study.policy.is_by_curve_alone();
-        wanted.row.predictor.and_then(|name| made.get(&(alone, name))).cloned()
-    };
-    let setting =
-        |wanted: &PlannedReplay| ReplaySetting { predictor: predictor(wanted), ..wanted.setting.clone() };
-    let settings: Vec<ReplaySetting> = open.iter().map(setting).collect();
-    let outcomes = replay(table, &settings).map_err(|error| file_error(prepared, &error))?;
+    let settings = open.iter().map(|PlannedReplay { row, setting }| {
+        let alone = setting.study.policy.is_by_curve_alone();
+        let predictor = row.predictor.and_then(|name| made.get(&(alone, name))).cloned();
+        ReplaySetting { predictor, ..setting.clone() }
+    });
+    let outcomes =
+        replay(table, &settings.collect::<Vec<_>>()).map_err(|error| file_error(prepared, &error))?;
     let moments = best_so_far_moments(&outcomes);
     for (wanted, outcome) in open.into_iter().zip(&outcomes) {
         let row = fill_row(wanted.row.clone(), table, outcome, &moments);
-        kept.keep_numbers(&key(&wanted), &(&row, &row.course))?;
+        kept.keep_numbers(&replay_key(&wanted, prepared, draws), &(&row, &row.course))?;
         rows.push(row);
     }
     Ok(rows)
+}
+
+/// The name of a replay; the blank row names all of its setting.
+fn replay_key(wanted: &PlannedReplay, prepared: &PreparedFile, draws: Option<usize>) -> String {
+    let fingerprint = prepared.fingerprint;
+    let row = serde_json::to_string(&wanted.row).expect("a row is JSON");
+    let ReplaySetting { orderings, study: StudySpec { seed, .. }, .. } = wanted.setting;
+    format!("{fingerprint:08x} orderings {orderings} seed {seed} draws {draws:?} {row}")
 }
 
 fn is_used(part: PaperPart, prepared: &PreparedFile) -> bool {
@@ -195,23 +194,20 @@ type PredictorsByName = BTreeMap<(bool, &'static str), Arc<dyn Predictor>>;
 fn build_predictors(draws: Option<usize>, seed: u64) -> Result<PredictorsByName, ReproductionError> {
     let options =
         PredictorOptions { seed, draws, purpose: PredictorPurpose::Recorded, ..PredictorOptions::default() };
-    let named = |name| {
-        let predictor =
-            full_catalogue().predictors().make_predictor(name, &options).map_err(ReproductionError::input)?;
-        Ok(((false, name), Arc::from(predictor)))
-    };
-    let mut made: PredictorsByName = STOPPING_PREDICTORS
-        .into_iter()
-        .chain(searches::EXTRAPOLATION_PREDICTORS)
-        .map(named)
-        .collect::<Result<_, ReproductionError>>()?;
+    let mut made = PredictorsByName::new();
+    for name in STOPPING_PREDICTORS.into_iter().chain(searches::EXTRAPOLATION_PREDICTORS) {
+        made.insert((false, name), build_predictor(name, &options)?);
+    }
     let options = PredictorOptions { purpose: PredictorPurpose::Termination, ..options };
     for name in searches::EXTRAPOLATION_PREDICTORS {
-        let alone =
-            full_catalogue().predictors().make_predictor(name, &options).map_err(ReproductionError::input)?;
-        made.insert((true, name), Arc::from(alone));
+        made.insert((true, name), build_predictor(name, &options)?);
     }
     Ok(made)
+}
+
+fn build_predictor(name: &str, options: &PredictorOptions) -> Result<Arc<dyn Predictor>, ReproductionError> {
+    let predictor = full_catalogue().predictors().make_predictor(name, options);
+    predictor.map(Arc::from).map_err(ReproductionError::input)
 }
 
 /// Hyperband, f-Hyperband cold and with models of earlier runs, and perfect foresight.
@@ -222,39 +218,45 @@ fn planned_hyperband_rows(
     seed: u64,
 ) -> Vec<PlannedReplay> {
     let criterion = StopCriterion { stop_probability: HYPERBAND_DELTA, ..StopCriterion::default() };
-    let setting = |policy, reference, kappa, warm_start| {
-        let kappa = Kappa { kappa, ..Kappa::default() };
-        let schedule = Schedule::Hyperband { eta: HYPERBAND_ETA, runs: HYPERBAND_RUNS, kappa, reference };
-        let burn_in = BURN_IN as u64;
-        let study = StudySpec { schedule, policy, criterion, burn_in, seed, ..table.study() };
-        ReplaySetting { warm_start, orderings, ..ReplaySetting::new(study, None) }
-    };
-    let row = |variant| blank_row(PaperPart::Hyperband, prepared, variant);
-    let plain = setting(StopPolicy::none(), Reference::Rung, 1.0, 0);
-    let mut wanted = vec![PlannedReplay { row: row("none"), setting: plain }];
+    let study = StudySpec { criterion, burn_in: BURN_IN as u64, seed, ..table.study() };
+    let usual = ReplaySetting { orderings, ..ReplaySetting::new(study, None) };
+    let row = blank_row(PaperPart::Hyperband, prepared, "none");
+    let plain = hyperband_setting(&usual, StopPolicy::none(), Reference::Rung, 1.0);
+    let mut wanted = vec![PlannedReplay { row, setting: plain }];
     for reference in [Reference::Rung, Reference::Level] {
         for kappa in KAPPA_VALUES {
-            for (variant, warm) in [("cold", 0), ("warm", BURN_IN)] {
+            for (variant, warm_start) in [("cold", 0), ("warm", BURN_IN)] {
                 for predictor in STOPPING_PREDICTORS {
                     let row = ReplayRow {
                         predictor: Some(predictor),
                         stop_probability: Some(HYPERBAND_DELTA),
                         reference: Some(reference),
                         kappa: Some(kappa),
-                        ..row(variant)
+                        ..blank_row(PaperPart::Hyperband, prepared, variant)
                     };
-                    let setting = setting(StopPolicy::from(ForecastRule), reference, kappa, warm);
-                    wanted.push(PlannedReplay { row, setting });
+                    let setting = hyperband_setting(&usual, ForecastRule.into(), reference, kappa);
+                    wanted.push(PlannedReplay { row, setting: ReplaySetting { warm_start, ..setting } });
                 }
             }
-            let row = ReplayRow { reference: Some(reference), kappa: Some(kappa), ..row("oracle") };
-            wanted.push(PlannedReplay {
-                row,
-                setting: setting(StopPolicy::from(OracleRule), reference, kappa, 0),
-            });
+            let row = blank_row(PaperPart::Hyperband, prepared, "oracle");
+            let row = ReplayRow { reference: Some(reference), kappa: Some(kappa), ..row };
+            let setting = hyperband_setting(&usual, OracleRule.into(), reference, kappa);
+            wanted.push(PlannedReplay { row, setting });
         }
     }
     wanted
+}
+
+/// `usual` with a search by Hyperband.
+fn hyperband_setting(
+    usual: &ReplaySetting,
+    policy: StopPolicy,
+    reference: Reference,
+    kappa: f64,
+) -> ReplaySetting {
+    let kappa = Kappa { kappa, ..Kappa::default() };
+    let schedule = Schedule::Hyperband { eta: HYPERBAND_ETA, runs: HYPERBAND_RUNS, kappa, reference };
+    ReplaySetting { study: StudySpec { schedule, policy, ..usual.study.clone() }, ..usual.clone() }
 }
 
 fn fill_row(row: ReplayRow, table: &RunTable, outcome: &ReplayOutcome, moments: &[u64]) -> ReplayRow {
@@ -289,7 +291,7 @@ pub(super) fn as_text(part: PaperPart, rows: &[&ReplayRow], remarks: bool, table
 const HYPERBAND_REMARK: &str = "(published on cuda-convnet: 2 times, up to 7 with reused models; `oracle` is perfect foresight, the most that any forecast could save)";
 
 fn hyperband_text(rows: &[&ReplayRow], table: TableLayout) -> String {
-    let cells = |row: &&ReplayRow| {
+    let lines = rows.iter().map(|row| {
         let reference = row.reference.map_or("–", |reference| match reference {
             Reference::Rung => "rung",
             Reference::Level => "level",
@@ -304,7 +306,7 @@ fn hyperband_text(rows: &[&ReplayRow], table: TableLayout) -> String {
             format_speedup(row.numbers.speedup_mean, row.numbers.speedup_stderr),
             best.map_or("–".to_owned(), |(mean, stderr)| format!("{mean:.4} ± {stderr:.4}")),
         ]
-    };
+    });
     let headings = ["curves", "models", "predictor", "reference", "κ", "speed-up", "best of a run"];
-    table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
+    table(&headings, &lines.collect::<Vec<_>>())
 }

@@ -52,15 +52,15 @@ fn in_one_thread(
 ) -> Result<Vec<MeasuredFigure>, ReproductionError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(ReproductionError::midway)?;
     let (fits, forecasts) = pool.install(|| time_fits(prepared, method, bench))?;
-    let figure = |of: &str, seconds: &[f64]| MeasuredFigure {
-        figure: format!("seconds of a {of}, {method}"),
-        mean: mean(seconds),
-        stderr: Some(standard_error(seconds)),
+    let figures = [("fit", fits), ("forecast", forecasts)].map(|(timed, seconds)| MeasuredFigure {
+        figure: format!("seconds of a {timed}, {method}"),
+        mean: mean(&seconds),
+        stderr: Some(standard_error(&seconds)),
         runs: bench.options.train,
         repeats: seconds.len(),
         seeds: 1,
-    };
-    Ok(vec![figure("fit", &fits), figure("forecast", &forecasts)])
+    });
+    Ok(figures.into())
 }
 
 /// Seconds of each fit, and of a forecast after it. Each split has a predictor of its own, because some remember what they have computed.
