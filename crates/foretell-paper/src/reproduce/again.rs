@@ -71,16 +71,14 @@ pub(super) fn find_differing_cells(
             count += 1;
             let difference = ours.r2_mean.zip(row.r2_mean).map_or(f64::INFINITY, |(a, b)| (a - b).abs());
             if difference > R2_TOLERANCE * row.r2_mean.unwrap_or(1.0).abs().max(1.0) {
-                let value =
-                    |row: &ResultRow| row.r2_mean.map_or("–".to_owned(), |r2| format!("{:.2}", 100.0 * r2));
+                let [recorded, now] = [row.r2_mean, ours.r2_mean]
+                    .map(|r2| r2.map_or("–".to_owned(), |r2| format!("{:.2}", 100.0 * r2)));
                 differing.push(format!(
-                    "{}, {} of {} at {:.0} %: {} recorded, {} now",
+                    "{}, {} of {} at {:.0} %: {recorded} recorded, {now} now",
                     prepared.display_name(),
                     row.predictor,
                     row.features,
-                    100.0 * row.observed,
-                    value(row),
-                    value(&ours)
+                    100.0 * row.observed
                 ));
             }
         }
@@ -100,34 +98,31 @@ pub(super) fn find_differing_replays(
         return Ok((0, Vec::new()));
     };
     let how = SimulationOptions { orderings, draws: None, seed: 0, show };
-    let setting = |row: &ReplayRow| {
-        // without the numbers, because rows are found by their settings, and the numbers are what may differ
-        let numbers = ReplayNumbers::default();
-        serde_json::to_string(&ReplayRow { numbers, ..row.clone() }).map_err(ReproductionError::midway)
-    };
     let (mut count, mut differing) = (0, Vec::new());
     for row in stopping::replay_cheapest_rows(part, sets, how)? {
-        let wanted = setting(&row)?;
+        let wanted = serialize_setting(&row)?;
         for known in &of_part {
-            if setting(known)? != wanted {
+            if serialize_setting(known)? != wanted {
                 continue;
             }
             count += 1;
-            let same = |number: fn(&ReplayNumbers) -> f64| {
-                (number(&known.numbers) - number(&row.numbers)).abs()
-                    <= R2_TOLERANCE * number(&known.numbers).abs().max(1.0)
-            };
-            let kept = |numbers: &ReplayNumbers| numbers.best_kept.unwrap_or(0.0);
-            let best = |numbers: &ReplayNumbers| numbers.best_of_run_mean.unwrap_or(0.0);
-            if !(same(|numbers| numbers.speedup_mean) && same(kept) && same(best)) {
-                let numbers =
-                    [&known.numbers, &row.numbers].map(|n| format_speedup(n.speedup_mean, n.speedup_stderr));
-                let [recorded, now] = numbers;
+            let numbers = [&known.numbers, &row.numbers];
+            let [recorded, now] = numbers
+                .map(|n| [n.speedup_mean, n.best_kept.unwrap_or(0.0), n.best_of_run_mean.unwrap_or(0.0)]);
+            let mut pairs = recorded.iter().zip(now);
+            if !pairs.all(|(known, now)| (known - now).abs() <= R2_TOLERANCE * known.abs().max(1.0)) {
+                let [recorded, now] = numbers.map(|n| format_speedup(n.speedup_mean, n.speedup_stderr));
                 differing.push(format!("{wanted}: {recorded} recorded, {now} now"));
             }
         }
     }
     Ok((count, differing))
+}
+
+fn serialize_setting(row: &ReplayRow) -> Result<String, ReproductionError> {
+    // without the numbers, because rows are found by their settings, and the numbers are what may differ
+    let numbers = ReplayNumbers::default();
+    serde_json::to_string(&ReplayRow { numbers, ..row.clone() }).map_err(ReproductionError::midway)
 }
 
 /// The rows of `part` on `sets` that cost least, as many as take `seconds` together.
@@ -137,27 +132,28 @@ fn cheapest_rows<'a>(
     sets: &'a [PreparedFile],
     seconds: f64,
 ) -> Vec<(&'a PreparedFile, &'a ResultRow)> {
-    let of_row = |row: &'a ResultRow| {
-        let is_of_row = |prepared: &&PreparedFile| {
+    let measured = rows.iter().filter(|row| row.part == part && row.fit_seconds.is_some());
+    let of_part = measured.filter_map(|row| {
+        let prepared = sets.iter().find(|prepared| {
             prepared.stem == row.curves
                 && prepared.preparation == row.preparation
                 && prepared.compressed == row.compressed
-        };
-        sets.iter().find(is_of_row).map(|prepared| (prepared, row))
-    };
-    let cost = |row: &ResultRow| {
-        let tested = row.tested_mean.unwrap_or(0.0);
-        row.repeats as f64 * (row.fit_seconds.unwrap_or(0.0) + tested * row.predict_seconds.unwrap_or(0.0))
-    };
-    let mut of_part: Vec<_> =
-        rows.iter().filter(|row| row.part == part && row.fit_seconds.is_some()).filter_map(of_row).collect();
-    of_part.sort_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)));
+        });
+        Some((prepared?, row))
+    });
+    let mut of_part: Vec<_> = of_part.collect();
+    of_part.sort_by(|(_, a), (_, b)| cost_in_seconds(a).total_cmp(&cost_in_seconds(b)));
     let mut spent = 0.0;
     of_part
         .into_iter()
         .take_while(|(_, row)| {
-            spent += cost(row);
+            spent += cost_in_seconds(row);
             spent < seconds
         })
         .collect()
+}
+
+fn cost_in_seconds(row: &ResultRow) -> f64 {
+    let tested = row.tested_mean.unwrap_or(0.0);
+    row.repeats as f64 * (row.fit_seconds.unwrap_or(0.0) + tested * row.predict_seconds.unwrap_or(0.0))
 }

@@ -21,8 +21,9 @@ pub(super) fn no_comparisons(_: &Evidence) -> Vec<ClaimComparison> {
 pub(super) fn regressors_predict(evidence: &Evidence) -> Vec<ClaimComparison> {
     let cells = evidence.file_names(PaperPart::Table1).into_iter();
     let cells = cells.flat_map(|curves| TABLE_1.iter().map(move |(name, _)| (curves, *name)));
-    let above = |(curves, name)| Some(above_zero_comparison(curves, evidence.table_1(curves, name)?));
-    cells.filter_map(above).collect()
+    cells
+        .filter_map(|(curves, name)| Some(above_zero_comparison(curves, evidence.table_1(curves, name)?)))
+        .collect()
 }
 
 /// R² of the better ν-SVR above BNN and LCE at each fraction, and a fit in less time than BNN's.
@@ -48,10 +49,10 @@ pub(super) fn more_precise_than_bnn(evidence: &Evidence) -> Vec<ClaimComparison>
 
 /// R² of the better ν-SVR above 0, on each file and between depths.
 pub(super) fn predicts_everywhere(evidence: &Evidence) -> Vec<ClaimComparison> {
-    let on_file =
-        |curves| Some(above_zero_comparison(curves, better_srm(|name| evidence.table_1(curves, name))?));
-    let mut all: Vec<ClaimComparison> =
-        evidence.file_names(PaperPart::Table1).into_iter().filter_map(on_file).collect();
+    let on_files = evidence.file_names(PaperPart::Table1).into_iter().filter_map(|curves| {
+        Some(above_zero_comparison(curves, better_srm(|name| evidence.table_1(curves, name))?))
+    });
+    let mut all: Vec<ClaimComparison> = on_files.collect();
     let depths = evidence.compare_cells(PaperPart::Depth, |_| true).into_iter();
     // the sentence claims a forecast and no number, so each depth is compared with 0 instead of the published R²
     all.extend(depths.map(|cell| ClaimComparison {
@@ -85,26 +86,28 @@ pub(super) fn is_ahead_in_all(evidence: &Evidence) -> Vec<ClaimComparison> {
 
 /// The better ν-SVR above the better of random forest and least squares, on average over the files of table 1.
 pub(super) fn svr_is_best_on_average(evidence: &Evidence) -> Vec<ClaimComparison> {
-    let average = |name: &str| {
-        let cells: Option<Vec<ReportedValue>> =
-            // without the fourth column, because table 1 has only the first three
-            TABLE_COLUMNS[..3].iter().map(|curves| evidence.table_1(curves, name)).collect();
-        mean_value(&cells?)
-    };
-    let best = better_srm(average).zip(best_value(["random-forest", "ols"].map(average)));
-    best.map(|(ours, other)| larger_comparison("three files".to_owned(), false, ours, other))
+    let ours = better_srm(|name| table_1_mean(evidence, name));
+    let other = best_value(["random-forest", "ols"].map(|name| table_1_mean(evidence, name)));
+    ours.zip(other)
+        .map(|(ours, other)| larger_comparison("three files".to_owned(), false, ours, other))
         .into_iter()
         .collect()
 }
 
+fn table_1_mean(evidence: &Evidence, name: &str) -> Option<ReportedValue> {
+    // without the fourth column, because table 1 has only the first three
+    let cells = TABLE_COLUMNS[..3].iter().map(|curves| evidence.table_1(curves, name));
+    mean_value(&cells.collect::<Option<Vec<_>>>()?)
+}
+
 /// The better ν-SVR above the better of random forest and least squares, on each file.
 pub(super) fn svr_is_best(evidence: &Evidence) -> Vec<ClaimComparison> {
-    let best = |curves| {
+    let best = evidence.file_names(PaperPart::Table1).into_iter().filter_map(|curves| {
         let other = best_value(["random-forest", "ols"].map(|name| evidence.table_1(curves, name)))?;
         let ours = better_srm(|name| evidence.table_1(curves, name))?;
         Some(larger_comparison(short_name(curves), is_own(curves), ours, other))
-    };
-    evidence.file_names(PaperPart::Table1).into_iter().filter_map(best).collect()
+    });
+    best.collect()
 }
 
 /// TS above AP and HP in each column of table 2.
@@ -121,22 +124,21 @@ pub(super) fn varied_parameters_matter(evidence: &Evidence) -> Vec<ClaimComparis
     let mut all: Vec<ClaimComparison> =
         released.into_iter().filter_map(|curves| table_2_larger(evidence, curves, "ap", "hp")).collect();
     let nothing = ReportedValue { name: "AP".to_owned(), ..ReportedValue::from_published(0.0, 0.0) };
-    let above = |curves| {
+    all.extend(own.into_iter().filter_map(|curves| {
         Some(larger_comparison(short_name(curves), true, evidence.table_2(curves, "hp")?, nothing.clone()))
-    };
-    all.extend(own.into_iter().filter_map(above));
+    }));
     all
 }
 
 /// The distance of AP from TS on TinyImageNet, against the published one.
 pub(super) fn architecture_matches_series(evidence: &Evidence) -> Vec<ClaimComparison> {
-    let ours =
-        || value_difference(evidence.table_2(RESNET_CURVES, "ap")?, &evidence.table_2(RESNET_CURVES, "ts")?);
+    let ours = evidence.table_2(RESNET_CURVES, "ap").zip(evidence.table_2(RESNET_CURVES, "ts"));
+    let ours = ours.and_then(|(parameters, series)| value_difference(parameters, &series));
     let other = value_difference(
         ReportedValue::from_published(84.33, 1.7),
         &ReportedValue::from_published(86.52, 1.85),
     );
-    let compared = ours().zip(other).map(|(ours, other)| ClaimComparison {
+    let compared = ours.zip(other).map(|(ours, other)| ClaimComparison {
         case: short_name(RESNET_CURVES),
         own: false,
         ours: ReportedValue { name: "AP − TS".to_owned(), ..ours },
@@ -164,22 +166,24 @@ pub(super) fn last_value_is_late(evidence: &Evidence) -> Vec<ClaimComparison> {
 
 /// LCE behind the better ν-SVR at each fraction, without its forecasts outside the range of a fraction.
 pub(super) fn lce_is_behind_without_outliers(evidence: &Evidence) -> Vec<ClaimComparison> {
-    let cell = |curves: &str, name: &str, fraction| evidence.observed_r2_inside(curves, name, fraction);
-    let best = |curves: &str, fraction| better_srm(|name| evidence.observed_r2(curves, name, fraction));
-    compare_with_rivals(evidence, |_| true, &["lce", "lce-domhan2015"], &best, &cell)
+    compare_with_rivals(
+        evidence,
+        |_| true,
+        &["lce", "lce-domhan2015"],
+        &|curves, fraction| better_srm(|name| evidence.observed_r2(curves, name, fraction)),
+        &|curves, name, fraction| evidence.observed_r2_inside(curves, name, fraction),
+    )
 }
 
 /// BNN behind the better ν-SVR at each fraction, and above the last value and LCE at the first ones.
 pub(super) fn bnn_is_good_early(evidence: &Evidence) -> Vec<ClaimComparison> {
-    let cell = |curves: &str, name: &str, fraction| evidence.observed_r2(curves, name, fraction);
-    let bnn = |curves: &str, fraction| evidence.observed_r2(curves, "bnn", fraction);
     let mut all = compare_srm_with_rivals(evidence, &["bnn"], |_, _| true);
     all.extend(compare_with_rivals(
         evidence,
         |fraction| fraction < 0.26,
         &["last-value", "lce-domhan2015", "lce"],
-        &bnn,
-        &cell,
+        &|curves, fraction| evidence.observed_r2(curves, "bnn", fraction),
+        &|curves, name, fraction| evidence.observed_r2(curves, name, fraction),
     ));
     all
 }
@@ -193,10 +197,11 @@ pub(super) fn outperforms_bayesian_on_deep_models(evidence: &Evidence) -> Vec<Cl
 
 /// ν-SVR above LCE and BNN, and LCE above BNN, on a schedule that was never seen.
 pub(super) fn order_on_another_schedule(evidence: &Evidence) -> Vec<ClaimComparison> {
-    let value = |name: &str| evidence.find_figure(&format!("schedules 25 % {name} exponential"), name);
     let order = [(STOPPING_SRM, "lce-domhan2015"), (STOPPING_SRM, "bnn"), ("lce-domhan2015", "bnn")];
     let compared = order.into_iter().filter_map(|(ours, other)| {
-        Some(larger_comparison("own networks at 25 %".to_owned(), true, value(ours)?, value(other)?))
+        let [ours, other] = [ours, other]
+            .map(|name| evidence.find_figure(&format!("schedules 25 % {name} exponential"), name));
+        Some(larger_comparison("own networks at 25 %".to_owned(), true, ours?, other?))
     });
     compared.collect()
 }
@@ -213,16 +218,15 @@ pub(super) fn much_faster_than_bayesian(evidence: &Evidence) -> Vec<ClaimCompari
 
 /// A forecast of LCE takes at least 100 times as long as one of ν-SVR.
 pub(super) fn faster_by_orders_of_magnitude(evidence: &Evidence) -> Vec<ClaimComparison> {
-    let times = |value: ReportedValue| ReportedValue {
-        name: format!("100 · {}", value.name),
-        mean: 100.0 * value.mean,
-        stderr: value.stderr.map(|stderr| 100.0 * stderr),
-        ..value
-    };
     let compared = compare_seconds(evidence, "forecast", "lce-domhan2015");
     let compared = compared.map(|known| ClaimComparison {
         relation: ClaimedRelation::Reaches,
-        other: times(known.other),
+        other: ReportedValue {
+            name: format!("100 · {}", known.other.name),
+            mean: 100.0 * known.other.mean,
+            stderr: known.other.stderr.map(|stderr| 100.0 * stderr),
+            ..known.other
+        },
         ..known
     });
     compared.into_iter().collect()
@@ -234,12 +238,11 @@ pub(super) fn saves_more_than_extrapolation(evidence: &Evidence) -> Vec<ClaimCom
 
 /// 3.4 times at Δ = 0.99, which keeps the best in more than half of the orders; the other Δ lose it in more than half.
 pub(super) fn only_the_most_careful_is_reliable(evidence: &Evidence) -> Vec<ClaimComparison> {
-    let here = |row: &ReplayRow| row.curves == "deep_resnets_cifar10" && is_plain_srm(row);
-    let careful = evidence.select_replays(|row| here(row) && is_delta(row, 0.99));
+    let careful = evidence.select_replays(|row| is_resnet_srm(row) && is_delta(row, 0.99));
     let mut all: Vec<ClaimComparison> =
         careful.iter().map(|row| compare_speedup(row, "speed-up at Δ = 0.99", 3.4)).collect();
-    all.extend(keeps_the_best(evidence, |row| here(row) && is_delta(row, 0.99)));
-    let others = keeps_the_best(evidence, |row| here(row) && !is_delta(row, 0.99));
+    all.extend(keeps_the_best(evidence, |row| is_resnet_srm(row) && is_delta(row, 0.99)));
+    let others = keeps_the_best(evidence, |row| is_resnet_srm(row) && !is_delta(row, 0.99));
     // the half is the larger
     all.extend(others.into_iter().map(|known| ClaimComparison {
         ours: known.other,
@@ -247,6 +250,10 @@ pub(super) fn only_the_most_careful_is_reliable(evidence: &Evidence) -> Vec<Clai
         ..known
     }));
     all
+}
+
+fn is_resnet_srm(row: &ReplayRow) -> bool {
+    row.curves == "deep_resnets_cifar10" && is_plain_srm(row)
 }
 
 pub(super) fn search_is_faster(evidence: &Evidence) -> Vec<ClaimComparison> {
@@ -302,8 +309,9 @@ pub(super) fn is_never_slower(evidence: &Evidence) -> Vec<ClaimComparison> {
 pub(super) fn earlier_runs_help(evidence: &Evidence) -> Vec<ClaimComparison> {
     let mut all = Vec::new();
     for curves in evidence.hyperband_curves() {
-        let row = |variant| evidence.find_hyperband_row(curves, variant, Some(STOPPING_SRM));
-        all.extend(row("warm").zip(row("cold")).map(|(warm, cold)| {
+        let [warm, cold] =
+            ["warm", "cold"].map(|variant| evidence.find_hyperband_row(curves, variant, Some(STOPPING_SRM)));
+        all.extend(warm.zip(cold).map(|(warm, cold)| {
             let (ours, other) = (speedup_of(warm, "with earlier runs"), speedup_of(cold, "without"));
             larger_comparison(short_name(curves), is_own(curves), ours, other)
         }));
@@ -382,12 +390,16 @@ fn compare_srm_with_rivals(
     rivals: &[&str],
     is_wanted: fn(&str, f64) -> bool,
 ) -> Vec<ClaimComparison> {
-    let best = |curves: &str, fraction| {
-        better_srm(|name| evidence.observed_r2(curves, name, fraction))
-            .filter(|_| is_wanted(curves, fraction))
-    };
-    let cell = |curves: &str, name: &str, fraction| evidence.observed_r2(curves, name, fraction);
-    compare_with_rivals(evidence, |_| true, rivals, &best, &cell)
+    compare_with_rivals(
+        evidence,
+        |_| true,
+        rivals,
+        &|curves, fraction| {
+            better_srm(|name| evidence.observed_r2(curves, name, fraction))
+                .filter(|_| is_wanted(curves, fraction))
+        },
+        &|curves, name, fraction| evidence.observed_r2(curves, name, fraction),
+    )
 }
 
 /// Ours against each rival, on each file at the fractions that are `is_wanted`.
@@ -425,11 +437,11 @@ fn value_difference(a: ReportedValue, b: &ReportedValue) -> Option<ReportedValue
 
 /// Seconds of a fit or a forecast of another method, against those of ν-SVR with RBF.
 fn compare_seconds(evidence: &Evidence, of: &str, other: &str) -> Option<ClaimComparison> {
-    let value = |name: &str| {
+    let [other, ours] = [other, "svr-rbf"].map(|name| {
         evidence.find_figure(&format!("seconds of a {of}, {name}"), &format!("seconds of {name}"))
-    };
+    });
     // the other method's seconds stand first, because they are claimed to be the larger ones
-    Some(larger_comparison(format!("MetaQNN at 25 %, a {of}"), false, value(other)?, value("svr-rbf")?))
+    Some(larger_comparison(format!("MetaQNN at 25 %, a {of}"), false, other?, ours?))
 }
 
 /// Whether a row is of the paper's plain rule: the SRM, without an offset, against the best so far.
@@ -457,9 +469,12 @@ fn compare_speedup(row: &ReplayRow, name: &str, published: f64) -> ClaimComparis
 
 /// The most that ν-SVR saves in the MetaQNN space while it keeps the best in more than half of the orders.
 fn most_that_keeps_the_best(evidence: &Evidence, published: f64) -> Option<ClaimComparison> {
-    let is_meta = |row: &ReplayRow| row.part == PaperPart::Stopping && row.curves == METAQNN_CURVES;
-    let rows = evidence
-        .select_replays(|row| is_meta(row) && row.predictor == Some(STOPPING_SRM) && keeps_best_run(row));
+    let rows = evidence.select_replays(|row| {
+        row.part == PaperPart::Stopping
+            && row.curves == METAQNN_CURVES
+            && row.predictor == Some(STOPPING_SRM)
+            && keeps_best_run(row)
+    });
     Some(compare_speedup(fastest_row(&rows)?, "most of ν-SVR that keeps the best", published))
 }
 
@@ -484,37 +499,31 @@ fn best_against_hyperband(
     curves: &str,
     relation: ClaimedRelation,
 ) -> Option<ClaimComparison> {
-    let score = |row: &ReplayRow, name: &str| {
-        let value = best_of_run(row, name)?;
-        // as a score, because a perplexity that is larger is worse
-        Some(ReportedValue { mean: metric_direction(curves).to_score(value.mean), ..value })
-    };
-    let ours = score(
-        evidence.find_hyperband_row(curves, "cold", Some(STOPPING_SRM))?,
-        "best of a run of f-Hyperband",
-    )?;
-    let other = score(evidence.find_hyperband_row(curves, "none", None)?, "of Hyperband")?;
+    let ours = evidence.find_hyperband_row(curves, "cold", Some(STOPPING_SRM))?;
+    let ours = best_score_of_run(ours, "best of a run of f-Hyperband")?;
+    let other = best_score_of_run(evidence.find_hyperband_row(curves, "none", None)?, "of Hyperband")?;
     Some(ClaimComparison { relation, ..larger_comparison(short_name(curves), is_own(curves), ours, other) })
+}
+
+fn best_score_of_run(row: &ReplayRow, name: &str) -> Option<ReportedValue> {
+    let value = best_of_run(row, name)?;
+    // as a score, because a perplexity that is larger is worse
+    Some(ReportedValue { mean: metric_direction(row.curves).to_score(value.mean), ..value })
 }
 
 /// Compares the savings of the SRM with those of extrapolation from the second run on, as published and ours, each by the fastest rule that keeps the
 /// best in more than half of the orders, in the MetaQNN space.
 fn faster_than_extrapolation(evidence: &Evidence, deltas: &[f64]) -> Vec<ClaimComparison> {
-    let compared = |(delta, extrapolation): (f64, &'static str)| {
-        let here = |row: &ReplayRow| row.curves == METAQNN_CURVES && is_delta(row, delta);
-        let srm = evidence.select_replays(|row| here(row) && is_plain_srm(row));
-        let is_other = |row: &ReplayRow| row.predictor == Some(extrapolation) && row.burn_in == 1;
-        let others = evidence.select_replays(|row| here(row) && is_other(row) && keeps_best_run(row));
-        let other = speedup_of(fastest_row(&others)?, extrapolation);
-        Some(larger_comparison(
-            format!("MetaQNN, Δ = {delta}"),
-            false,
-            speedup_of(srm.first()?, "ν-SVR"),
-            other,
-        ))
-    };
     let pairs = deltas.iter().flat_map(|&delta| EXTRAPOLATION_PREDICTORS.map(|name| (delta, name)));
-    pairs.filter_map(compared).collect()
+    let compared = pairs.filter_map(|(delta, extrapolation)| {
+        let here = evidence.select_replays(|row| row.curves == METAQNN_CURVES && is_delta(row, delta));
+        let ours = speedup_of(here.iter().find(|row| is_plain_srm(row))?, "ν-SVR");
+        let mut others = here;
+        others.retain(|row| row.predictor == Some(extrapolation) && row.burn_in == 1 && keeps_best_run(row));
+        let other = speedup_of(fastest_row(&others)?, extrapolation);
+        Some(larger_comparison(format!("MetaQNN, Δ = {delta}"), false, ours, other))
+    });
+    compared.collect()
 }
 
 /// Compares the fraction of orders in which the SRM keeps the best run with a half.
@@ -538,28 +547,28 @@ fn above_at_all_moments(evidence: &Evidence, curves: &str) -> Vec<ClaimCompariso
         evidence.find_hyperband_row(curves, "none", None),
     );
     let (Some(ours), Some(plain)) = rows else { return Vec::new() };
-    let value = |row: &ReplayRow, name: &str, index: usize| {
-        let point = row.course.trajectory.get(index)?;
-        let stderr =
-            (point.high - point.low) / BAND_STANDARD_DEVIATIONS / (row.numbers.orderings as f64).sqrt();
-        let sample = Some(SampleSize { runs: row.numbers.runs, repeats: row.numbers.orderings, seeds: 1 });
-        let mean = metric_direction(curves).to_score(point.middle);
-        stderr.is_finite().then(|| {
-            (point.resource, ReportedValue { name: name.to_owned(), mean, stderr: Some(stderr), sample })
-        })
-    };
     let moments = ours.course.trajectory.len().min(plain.course.trajectory.len());
-    let compared = |index| {
-        let ((resource, ours), (_, other)) =
-            (value(ours, "f-Hyperband", index)?, value(plain, "Hyperband", index)?);
+    let compared = (0..moments).filter_map(|index| {
+        let (resource, ours) = best_so_far_score(ours, "f-Hyperband", index)?;
+        let (_, other) = best_so_far_score(plain, "Hyperband", index)?;
         Some(larger_comparison(
             format!("{} after {resource:.0} epochs", short_name(curves)),
             is_own(curves),
             ours,
             other,
         ))
-    };
-    (0..moments).filter_map(compared).collect()
+    });
+    compared.collect()
+}
+
+/// The best so far at a moment of a row, by the epochs that were spent.
+fn best_so_far_score(row: &ReplayRow, name: &str, index: usize) -> Option<(f64, ReportedValue)> {
+    let point = row.course.trajectory.get(index)?;
+    let stderr = (point.high - point.low) / BAND_STANDARD_DEVIATIONS / (row.numbers.orderings as f64).sqrt();
+    let sample = Some(SampleSize { runs: row.numbers.runs, repeats: row.numbers.orderings, seeds: 1 });
+    let mean = metric_direction(row.curves).to_score(point.middle);
+    let value = ReportedValue { name: name.to_owned(), mean, stderr: Some(stderr), sample };
+    stderr.is_finite().then_some((point.resource, value))
 }
 
 /// The models that ten runs of the brackets have trained to R, against 100.

@@ -69,8 +69,9 @@ impl Evidence {
 
     /// The rows of `part` with each file in its first preparation, and scores as they are.
     pub(super) fn first_preparation_rows(&self, part: PaperPart) -> impl Iterator<Item = &ResultRow> {
-        let is_first = |row: &&ResultRow| !row.compressed && row.preparation == first_preparation(row.curves);
-        self.rows.iter().filter(move |row| row.part == part).filter(is_first)
+        self.rows.iter().filter(move |row| {
+            row.part == part && !row.compressed && row.preparation == first_preparation(row.curves)
+        })
     }
 
     /// R² × 100 of a cell, from the row with most splits.
@@ -110,13 +111,10 @@ impl Evidence {
         fraction: f64,
     ) -> Option<ReportedValue> {
         let all = self.observed_r2(curves, predictor, fraction)?;
-        let is_wanted = |row: &&ResultRow| {
+        let here = self.first_preparation_rows(PaperPart::Observed).filter(|row| {
             row.curves == curves && row.predictor == predictor && row.observed.total_cmp(&fraction).is_eq()
-        };
-        let row = self
-            .first_preparation_rows(PaperPart::Observed)
-            .filter(is_wanted)
-            .max_by_key(|row| row.repeats)?;
+        });
+        let row = here.max_by_key(|row| row.repeats)?;
         let inside = row.r2_inside_mean.zip(row.r2_inside_stderr);
         Some(match inside {
             Some((mean, stderr)) => ReportedValue {
@@ -149,7 +147,7 @@ impl Evidence {
     ) -> Vec<ClaimComparison> {
         let published =
             self.first_preparation_rows(part).filter(|row| row.published_mean.is_some() && is_wanted(row));
-        let against = |row: &ResultRow| {
+        let compared = published.filter_map(|row| {
             let other = row.published_mean.zip(row.published_stderr)?;
             Some(ClaimComparison {
                 case: row.depth.map_or(short_name(row.curves), |depth| format!("{depth} layers")),
@@ -158,8 +156,8 @@ impl Evidence {
                 relation: ClaimedRelation::Equal,
                 other: ReportedValue::from_published(100.0 * other.0, 100.0 * other.1),
             })
-        };
-        let mut all: Vec<ClaimComparison> = published.filter_map(against).collect();
+        });
+        let mut all: Vec<ClaimComparison> = compared.collect();
         all.sort_by_key(|comparison| comparison.own);
         all
     }
@@ -179,17 +177,15 @@ impl Evidence {
         variant: &str,
         predictor: Option<&str>,
     ) -> Option<&ReplayRow> {
-        let is_printed = |row: &ReplayRow| {
-            row.reference.is_none_or(|reference| reference == Reference::Rung)
-                && row.kappa.is_none_or(|kappa| kappa >= 1.0)
-        };
-        let wanted = |row: &ReplayRow| {
+        let rows = self.select_replays(|row| {
             row.part == PaperPart::Hyperband
                 && row.curves == curves
                 && row.variant == variant
                 && row.predictor == predictor
-        };
-        self.select_replays(|row| wanted(row) && is_printed(row)).first().copied()
+                && row.reference.is_none_or(|reference| reference == Reference::Rung)
+                && row.kappa.is_none_or(|kappa| kappa >= 1.0)
+        });
+        rows.first().copied()
     }
 
     /// The files that Hyperband was replayed on; ours last.

@@ -24,10 +24,10 @@ fn path(name: &str) -> std::path::PathBuf {
 }
 
 fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
-    let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
-    let mut text = line(headings.to_vec()) + &line(vec!["---"; headings.len()]);
-    text.extend(rows.iter().map(|row| line(row.iter().map(String::as_str).collect())));
-    text
+    let rule = vec!["---"; headings.len()];
+    let cells = [headings, &rule].into_iter().map(|cells| cells.join(" | "));
+    let lines = cells.chain(rows.iter().map(|cells| cells.join(" | ")));
+    lines.map(|cells| format!("| {cells} |\n")).collect()
 }
 
 fn verdict(judgment: ClaimVerdict) -> String {
@@ -36,7 +36,7 @@ fn verdict(judgment: ClaimVerdict) -> String {
 
 /// All columns of the claims, for the page on the reproduction.
 fn long(all: &[JudgedClaim]) -> String {
-    let row = |(index, known): (usize, &JudgedClaim)| {
+    let lines = all.iter().enumerate().map(|(index, known)| {
         let reason = if known.reason.is_empty() { String::new() } else { format!(" {}", known.reason) };
         vec![
             (index + 1).to_string(),
@@ -50,7 +50,7 @@ fn long(all: &[JudgedClaim]) -> String {
             verdict(known.own),
             format!("`{}`", known.command),
         ]
-    };
+    });
     let headings = [
         "",
         "sentence (section)",
@@ -63,12 +63,12 @@ fn long(all: &[JudgedClaim]) -> String {
         "own recordings",
         "command",
     ];
-    format!("{JUDGMENT_RULE}\n\n{}", table(&headings, &all.iter().enumerate().map(row).collect::<Vec<_>>()))
+    format!("{JUDGMENT_RULE}\n\n{}", table(&headings, &lines.collect::<Vec<_>>()))
 }
 
 /// The verdicts of the claims, for the page that compares with the paper.
 fn brief(all: &[JudgedClaim]) -> String {
-    let row = |(index, known): (usize, &JudgedClaim)| {
+    let lines = all.iter().enumerate().map(|(index, known)| {
         vec![
             (index + 1).to_string(),
             known.format_sentence(),
@@ -76,23 +76,18 @@ fn brief(all: &[JudgedClaim]) -> String {
             known.released.to_string(),
             verdict(known.own),
         ]
-    };
-    table(
-        &["", "sentence", "ours", "released data", "own recordings"],
-        &all.iter().enumerate().map(row).collect::<Vec<_>>(),
-    )
+    });
+    table(&["", "sentence", "ours", "released data", "own recordings"], &lines.collect::<Vec<_>>())
 }
 
 /// The numbers of sentences by their verdict.
 fn counts(all: &[JudgedClaim]) -> String {
-    let count = |judgment| all.iter().filter(|known| known.released == judgment).count();
+    let [hold, contradicted, undecided, not_shown] =
+        [ClaimVerdict::Holds, ClaimVerdict::Contradicted, ClaimVerdict::Undecided, ClaimVerdict::NotShown]
+            .map(|verdict| all.iter().filter(|known| known.released == verdict).count());
     format!(
-        "Of {} sentences and table rows of the paper, {} hold by the released data, {} are contradicted, {} are undecided and {} are not shown.\n",
-        all.len(),
-        count(ClaimVerdict::Holds),
-        count(ClaimVerdict::Contradicted),
-        count(ClaimVerdict::Undecided),
-        count(ClaimVerdict::NotShown)
+        "Of {} sentences and table rows of the paper, {hold} hold by the released data, {contradicted} are contradicted, {undecided} are undecided and {not_shown} are not shown.\n",
+        all.len()
     )
 }
 
@@ -129,9 +124,9 @@ fn cells(
         evidence.rows.iter().filter(|row| row.part == part && !row.compressed && only(row)).collect();
     let mut lines = Vec::new();
     let mut files = distinct(rows.iter().map(|row| row.curves));
-    let order =
-        |file: &str| super::released::RELEASED_FILES.iter().position(|released| released.stem == file);
-    files.sort_by_key(|file| order(file));
+    files.sort_by_key(|file| {
+        super::released::RELEASED_FILES.iter().position(|released| released.stem == *file)
+    });
     for file in files {
         let of_file: Vec<&ResultRow> = rows.iter().copied().filter(|row| row.curves == file).collect();
         let mut preparations = distinct(of_file.iter().map(|row| row.preparation));
@@ -158,8 +153,8 @@ fn cells(
 
 /// The rows of `parts` on released files, those of the first preparation first.
 fn released_rows(evidence: &Evidence, parts: &[PaperPart]) -> Vec<ResultRow> {
-    let is_here = |row: &&ResultRow| parts.contains(&row.part) && !is_own(row.curves);
-    let mut rows: Vec<ResultRow> = evidence.rows.iter().filter(is_here).cloned().collect();
+    let here = evidence.rows.iter().filter(|row| parts.contains(&row.part) && !is_own(row.curves));
+    let mut rows: Vec<ResultRow> = here.cloned().collect();
     rows.sort_by_key(|row| row.preparation != first_preparation(row.curves));
     rows
 }
@@ -251,30 +246,24 @@ fn depths(evidence: &Evidence) -> String {
 
 /// R² against the fraction observed: the row with most splits of each cell.
 fn observed(evidence: &Evidence) -> String {
-    let of_row = |row: &&ResultRow| {
-        row.part == PaperPart::Observed && !row.compressed && row.preparation == first_preparation(row.curves)
-    };
-    let rows: Vec<&ResultRow> = evidence.rows.iter().filter(of_row).collect();
+    let rows: Vec<&ResultRow> = evidence.first_preparation_rows(PaperPart::Observed).collect();
     let mut fractions: Vec<f64> = rows.iter().map(|row| row.observed).collect();
     fractions.sort_by(f64::total_cmp);
     fractions.dedup();
     let mut lines = Vec::new();
     for file in evidence.file_names(PaperPart::Observed) {
         for name in distinct(rows.iter().filter(|row| row.curves == file).map(|row| row.predictor.as_str())) {
-            let cell = |fraction: &f64| {
+            let cells = fractions.iter().map(|fraction| {
                 let here = rows.iter().filter(|row| {
                     row.curves == file && row.predictor == name && row.observed.total_cmp(fraction).is_eq()
                 });
                 here.max_by_key(|row| row.repeats)
                     .map_or("–".to_owned(), |row| hundredths(row.r2_mean, row.r2_stderr))
-            };
+            });
             let here = rows.iter().filter(|row| row.curves == file && row.predictor == name);
             let splits: BTreeSet<usize> = here.map(|row| row.repeats).collect();
             let splits = splits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
-            lines.push(
-                [vec![short_name(file), format!("`{name}`"), splits], fractions.iter().map(cell).collect()]
-                    .concat(),
-            );
+            lines.push([vec![short_name(file), format!("`{name}`"), splits], cells.collect()].concat());
         }
     }
     let percents: Vec<String> =
@@ -300,13 +289,12 @@ fn kept(row: &ReplayRow) -> String {
 /// Searches over whole files, a line for each predictor, rule and first run that may stop.
 fn stopping(evidence: &Evidence) -> String {
     let mut rows = evidence.select_replays(|row| row.part == PaperPart::Stopping);
-    let delta = |row: &ReplayRow| row.stop_probability.unwrap_or(0.0);
     rows.sort_by(|a, b| {
         (a.curves, a.predictor, describe_stop_rule(a), a.burn_in, a.variant)
             .cmp(&(b.curves, b.predictor, describe_stop_rule(b), b.burn_in, b.variant))
-            .then(delta(a).total_cmp(&delta(b)))
+            .then(a.stop_probability.unwrap_or(0.0).total_cmp(&b.stop_probability.unwrap_or(0.0)))
     });
-    let cells = |row: &&ReplayRow| {
+    let lines = rows.iter().map(|row| {
         let variant = match row.variant {
             "delta" => "Δ".to_owned(),
             "nth best" => format!("Δ, {}th best", row.nth_best),
@@ -318,14 +306,14 @@ fn stopping(evidence: &Evidence) -> String {
             describe_stop_rule(row).to_owned(),
             (row.burn_in + 1).to_string(),
             variant,
-            delta(row).to_string(),
+            row.stop_probability.unwrap_or(0.0).to_string(),
             times(row),
             kept(row),
         ]
-    };
+    });
     let headings =
         ["runs", "predictor", "rule", "first run that may stop", "variant", "Δ", "speed-up", "best kept"];
-    table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
+    table(&headings, &lines.collect::<Vec<_>>())
 }
 
 /// f-Hyperband without and with models of earlier runs, and perfect foresight.
@@ -333,15 +321,14 @@ fn hyperband(evidence: &Evidence) -> String {
     let mut lines = Vec::new();
     for curves in evidence.hyperband_curves() {
         let rows = evidence.select_replays(|row| row.part == PaperPart::Hyperband && row.curves == curves);
-        let same = |a: &ReplayRow, b: &ReplayRow| {
-            a.reference == b.reference && a.kappa.map(f64::to_bits) == b.kappa.map(f64::to_bits)
-        };
         for cold in rows.iter().filter(|row| row.variant == "cold") {
-            let other = |variant: &str, predictor: Option<&str>| {
-                rows.iter()
-                    .find(|row| row.variant == variant && row.predictor == predictor && same(row, cold))
-                    .map_or("–".to_owned(), |row| times(row))
-            };
+            let [warm, oracle] = [("warm", cold.predictor), ("oracle", None)].map(|(variant, predictor)| {
+                let row = rows.iter().find(|row| {
+                    (row.variant, row.predictor, row.reference) == (variant, predictor, cold.reference)
+                        && row.kappa.map(f64::to_bits) == cold.kappa.map(f64::to_bits)
+                });
+                row.map_or("–".to_owned(), |row| times(row))
+            });
             let reference =
                 cold.reference.map_or(String::new(), |reference| format!("{reference:?}").to_lowercase());
             lines.push(vec![
@@ -350,8 +337,8 @@ fn hyperband(evidence: &Evidence) -> String {
                 reference,
                 cold.kappa.map_or(String::new(), |kappa| kappa.to_string()),
                 times(cold),
-                other("warm", cold.predictor),
-                other("oracle", None),
+                warm,
+                oracle,
             ]);
         }
     }
@@ -371,16 +358,15 @@ fn hyperband(evidence: &Evidence) -> String {
 
 /// Seconds of fits and forecasts.
 fn seconds(evidence: &Evidence) -> String {
-    let value = |of: &str, name: &str| evidence.find_figure(&format!("seconds of a {of}, {name}"), "");
-    let svr = value("forecast", "svr-rbf").map_or(f64::NAN, |value| value.mean);
-    let line = |name: &str| {
-        let (fit, forecast) = value("fit", name).zip(value("forecast", name))?;
+    let svr = evidence.find_figure("seconds of a forecast, svr-rbf", "").map_or(f64::NAN, |value| value.mean);
+    let lines = ["svr-rbf", "bnn", "lce-domhan2015", "lce"].into_iter().filter_map(|name| {
+        let fit = evidence.find_figure(&format!("seconds of a fit, {name}"), "")?;
+        let forecast = evidence.find_figure(&format!("seconds of a forecast, {name}"), "")?;
         let times = format!("{:.0}", forecast.mean / svr);
         Some(vec![format!("`{name}`"), fit.to_string(), forecast.to_string(), times])
-    };
-    let lines: Vec<Vec<String>> =
-        ["svr-rbf", "bnn", "lce-domhan2015", "lce"].into_iter().filter_map(line).collect();
-    table(&["method", "seconds of a fit", "of a forecast", "forecasts of `svr-rbf` in this time"], &lines)
+    });
+    let headings = ["method", "seconds of a fit", "of a forecast", "forecasts of `svr-rbf` in this time"];
+    table(&headings, &lines.collect::<Vec<_>>())
 }
 
 /// `text` with the part between the markers of `name` replaced by `made`.

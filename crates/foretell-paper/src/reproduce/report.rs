@@ -92,26 +92,25 @@ impl ReproductionReport {
         measured: Evidence,
         recorded: Option<Evidence>,
     ) -> Self {
-        let is_shown = |known: &JudgedClaim| recorded.is_some() || !known.comparisons.is_empty();
         let judged = claims::judge_claims(recorded.as_ref().unwrap_or(&measured))
             .into_iter()
-            .filter(is_shown)
+            .filter(|known| recorded.is_some() || !known.comparisons.is_empty())
             .collect();
         let Evidence { rows, replays, figures } = measured;
-        let set = |prepared: &PreparedFile| FileSummary {
+        let sets = sets.iter().map(|prepared| FileSummary {
             curves: prepared.stem,
             preparation: prepared.preparation,
             compressed: prepared.compressed,
             runs: prepared.history.len(),
             points: prepared.history.grid().len(),
             preprocessing: prepared.description.clone(),
-        };
+        });
         Self {
             schema: "foretell.reproduce/1",
             seed,
             missing: absent.missing,
             unreadable: absent.unreadable,
-            sets: sets.iter().map(set).collect(),
+            sets: sets.collect(),
             summary: summarize_cells(&rows),
             not_applicable: parts
                 .iter()
@@ -134,12 +133,12 @@ impl ReproductionReport {
 
 pub(super) fn summarize_cells(rows: &[ResultRow]) -> ReachedSummary {
     let seeds = rows.iter().map(|row| row.by_seed.len()).max().unwrap_or(0);
-    let by_seed = |index: usize| {
-        move |row: &ResultRow| row.by_seed.get(index).and_then(|seed| seed.difference_in_standard_errors)
-    };
+    let by_seed = (0..seeds).map(|index| {
+        count_cells(rows, &|row| row.by_seed.get(index).and_then(|seed| seed.difference_in_standard_errors))
+    });
     ReachedSummary {
         pooled: count_cells(rows, &|row| row.difference_in_standard_errors),
-        by_seed: (0..seeds).map(|index| count_cells(rows, &by_seed(index))).collect(),
+        by_seed: by_seed.collect(),
     }
 }
 
@@ -148,7 +147,6 @@ pub(super) fn summarize_cells(rows: &[ResultRow]) -> ReachedSummary {
 fn count_cells(rows: &[ResultRow], difference: &dyn Fn(&ResultRow) -> Option<f64>) -> ReachedCounts {
     let published: Vec<&ResultRow> =
         rows.iter().filter(|row| row.published_mean.is_some() && !row.compressed).collect();
-    let agrees = |row: &ResultRow| difference(row).is_some_and(|d| d.abs() <= AGREEMENT_STANDARD_ERRORS);
     let mut summary = ReachedCounts::default();
     for curves in super::named::distinct(published.iter().map(|row| row.curves)) {
         let mut reached: Vec<(&str, usize)> = Vec::new();
@@ -160,13 +158,13 @@ fn count_cells(rows: &[ResultRow], difference: &dyn Fn(&ResultRow) -> Option<f64
                 None => cells.push((cell, vec![row])),
             }
             match reached.iter_mut().find(|(known, _)| *known == row.preparation) {
-                Some((_, count)) => *count += usize::from(agrees(row)),
-                None => reached.push((row.preparation, usize::from(agrees(row)))),
+                Some((_, count)) => *count += usize::from(is_agreement(difference(row))),
+                None => reached.push((row.preparation, usize::from(is_agreement(difference(row))))),
             }
         }
         summary.published_cells += cells.len();
         for (_, rows) in &cells {
-            match rows.iter().any(|row| agrees(row)) {
+            match rows.iter().any(|row| is_agreement(difference(row))) {
                 true => summary.reached_by_any += 1,
                 false => summary.unreached.extend(describe_nearest(rows)),
             }
@@ -177,10 +175,16 @@ fn count_cells(rows: &[ResultRow], difference: &dyn Fn(&ResultRow) -> Option<f64
     summary
 }
 
+fn is_agreement(difference: Option<f64>) -> bool {
+    difference.is_some_and(|d| d.abs() <= AGREEMENT_STANDARD_ERRORS)
+}
+
 /// The row that is nearest to what was published, of `rows` on one cell, in words; the first where none has a number.
 fn describe_nearest(rows: &[&ResultRow]) -> Option<String> {
-    let distance = |row: &ResultRow| row.difference_in_standard_errors.map_or(f64::INFINITY, f64::abs);
-    let row = rows.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+    let row = rows.iter().min_by(|a, b| {
+        let [a, b] = [a, b].map(|row| row.difference_in_standard_errors.map_or(f64::INFINITY, f64::abs));
+        a.total_cmp(&b)
+    })?;
     let away = row.difference_in_standard_errors.map_or(String::new(), |d| format!(", {d:+.1} s.e."));
     Some(format!(
         "{}, {}: {} ({}), published {}{away}{}{}",
@@ -277,15 +281,15 @@ fn claim_text(known: &JudgedClaim) -> String {
 }
 
 fn times_table(figures: &[MeasuredFigure], table: TableLayout) -> String {
-    let cells = |figure: &MeasuredFigure| {
+    let lines = figures.iter().map(|figure| {
         let error = figure.stderr.map_or("–".to_owned(), |error| format!("{error:.1e}"));
         vec![figure.figure.clone(), format!("{:.2e}", figure.mean), error, figure.repeats.to_string()]
-    };
-    table(&["", "mean", "±", "repetitions"], &figures.iter().map(cells).collect::<Vec<_>>())
+    });
+    table(&["", "mean", "±", "repetitions"], &lines.collect::<Vec<_>>())
 }
 
 fn cell_table(rows: &[&ResultRow], table: TableLayout) -> String {
-    let cells = |row: &&ResultRow| {
+    let lines = rows.iter().map(|row| {
         let difference = row.difference_in_standard_errors;
         vec![
             row.curves.to_owned(),
@@ -297,9 +301,9 @@ fn cell_table(rows: &[&ResultRow], table: TableLayout) -> String {
             row.tested_mean.map_or("–".to_owned(), |tested| format!("{tested:.0}")),
             row.note.clone(),
         ]
-    };
+    });
     let headings = ["curves", "prepared", "regressor", "ours", "published", "difference", "tested", "note"];
-    table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
+    table(&headings, &lines.collect::<Vec<_>>())
 }
 
 /// One line per file and regressor, one column per fraction.
@@ -309,23 +313,20 @@ fn observed_table(rows: &[&ResultRow], table: TableLayout) -> String {
     fractions.dedup();
     let names = super::named::distinct(rows.iter().map(|row| row.predictor.as_str()));
     let curves = super::named::distinct(rows.iter().map(|row| row.curves));
-    let line = |(curves, name): (&str, &str)| {
-        let score = |fraction: &f64| {
-            let of_line = |row: &&&ResultRow| {
+    let mut lines = Vec::new();
+    for (&curves, &name) in curves.iter().flat_map(|curves| names.iter().map(move |name| (curves, name))) {
+        let scores = fractions.iter().map(|fraction| {
+            let row = rows.iter().find(|row| {
                 row.curves == curves && row.predictor == name && row.observed.total_cmp(fraction).is_eq()
-            };
-            rows.iter().find(of_line).map_or("–".to_owned(), |row| hundredths(row.r2_mean, row.r2_stderr))
-        };
-        [curves.to_owned(), name.to_owned()]
-            .into_iter()
-            .chain(fractions.iter().map(score))
-            .collect::<Vec<_>>()
-    };
-    let pairs = curves.iter().flat_map(|&curves| names.iter().map(move |&name| (curves, name)));
+            });
+            row.map_or("–".to_owned(), |row| hundredths(row.r2_mean, row.r2_stderr))
+        });
+        lines.push([curves.to_owned(), name.to_owned()].into_iter().chain(scores).collect::<Vec<_>>());
+    }
     let percents: Vec<String> = fractions.iter().map(|f| format!("{:.0} %", f * 100.0)).collect();
     let headings: Vec<&str> =
         ["curves", "regressor"].into_iter().chain(percents.iter().map(String::as_str)).collect();
-    table(&headings, &pairs.map(line).collect::<Vec<_>>()) + "\n(published as a figure, without numbers)"
+    table(&headings, &lines) + "\n(published as a figure, without numbers)"
 }
 
 fn hundredths(mean: Option<f64>, stderr: Option<f64>) -> String {
@@ -334,13 +335,12 @@ fn hundredths(mean: Option<f64>, stderr: Option<f64>) -> String {
 }
 
 fn prepared_text(document: &ReproductionReport) -> String {
-    let line = |set: &FileSummary| {
+    let lines = document.sets.iter().map(|set| {
         let FileSummary { curves, preparation, compressed, runs, points, preprocessing } = set;
         let compressed = if *compressed { ", compressed" } else { "" };
         format!("  {curves}, {preparation}{compressed} ({runs} runs × {points} points): {preprocessing}")
-    };
-    let lines: Vec<String> = document.sets.iter().map(line).collect();
-    format!("how the files were prepared\n{}", lines.join("\n"))
+    });
+    format!("how the files were prepared\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
 fn closing_text(document: &ReproductionReport) -> String {
@@ -355,21 +355,25 @@ fn closing_text(document: &ReproductionReport) -> String {
     if pooled.published_cells == 0 {
         return missing;
     }
-    let over_seeds = |count: fn(&ReachedCounts) -> usize| {
-        let all: Vec<usize> = by_seed.iter().map(count).collect();
-        let (least, most) = (all.iter().min().unwrap_or(&0), all.iter().max().unwrap_or(&0));
-        let mean = all.iter().sum::<usize>() as f64 / all.len().max(1) as f64;
-        format!("{} ({mean:.1} with one seed, {least} to {most})", count(pooled))
-    };
     format!(
         "of {} published numbers, over all splits of {} seeds, {} are within {AGREEMENT_STANDARD_ERRORS} standard errors as first prepared, \
          {} with the preparation of each file that reaches most, {} with one or another; {missing}",
         pooled.published_cells,
         by_seed.len(),
-        over_seeds(|counts| counts.reached_faithfully),
-        over_seeds(|counts| counts.reached),
-        over_seeds(|counts| counts.reached_by_any)
+        document.summary.format_count(|counts| counts.reached_faithfully),
+        document.summary.format_count(|counts| counts.reached),
+        document.summary.format_count(|counts| counts.reached_by_any)
     )
+}
+
+impl ReachedSummary {
+    /// A count over all seeds, and its mean and range with one seed.
+    fn format_count(&self, count: fn(&ReachedCounts) -> usize) -> String {
+        let all: Vec<usize> = self.by_seed.iter().map(count).collect();
+        let (least, most) = (all.iter().min().unwrap_or(&0), all.iter().max().unwrap_or(&0));
+        let mean = all.iter().sum::<usize>() as f64 / all.len().max(1) as f64;
+        format!("{} ({mean:.1} with one seed, {least} to {most})", count(&self.pooled))
+    }
 }
 
 /// The measurement of a row, for the progress on standard error.
