@@ -71,9 +71,8 @@ impl AccuracyFigure {
     fn hidden_note(&self) -> String {
         let mut absent: Vec<String> = Vec::new();
         for name in self.predictors() {
-            let of_name = |series: &&AccuracySeries| series.predictor == name;
-            let points =
-                self.panels.iter().flat_map(|panel| &panel.series).filter(of_name).flat_map(|s| &s.points);
+            let series = self.panels.iter().flat_map(|panel| &panel.series).filter(|s| s.predictor == name);
+            let points = series.flat_map(|s| &s.points);
             let count = points.filter(|point| point.r2_mean < R2_FLOOR).count();
             if count > 0 {
                 absent.push(format!("{name} ({count})"));
@@ -102,13 +101,14 @@ impl AccuracyFigure {
         let area = cell.inset(46.0, 52.0, right, 44.0);
         let panel = Panel::new(area, self.x_range(), self.y_range());
         let all: Vec<BandedLine> = part.series.iter().map(banded_line).collect();
-        let index_of = |one: &BandedLine, _| names.iter().position(|n| *n == one.name).unwrap_or(0);
         let mut shapes = panel.frame("observed fraction of the curve", "R²");
         let heading =
             TextLine::new((cell.left, cell.top + 18.0), part.curves.clone(), LABEL_FONT_SIZE + 1.0, INK);
         shapes.push(Shape::Text(heading.with_bold()));
         shapes.extend(panel.level(0.0, Stroke::solid_line(SILVER, 1.0)).filter(|_| panel.y.holds(0.0)));
-        shapes.push(bands::lines(&panel, &all, index_of));
+        shapes.push(bands::lines(&panel, &all, |one, _| {
+            names.iter().position(|name| *name == one.name).unwrap_or(0)
+        }));
         if single {
             shapes.extend(bands::names(&panel, &all));
         }
@@ -130,15 +130,11 @@ impl AccuracyFigure {
 }
 
 fn banded_line(series: &AccuracySeries) -> BandedLine {
-    let point = |p: &AccuracyPoint| {
+    let points = series.points.iter().map(|p| {
         let mean = if p.r2_mean < R2_FLOOR { f64::NAN } else { p.r2_mean };
         (p.observed, mean, mean - p.r2_stderr, mean + p.r2_stderr)
-    };
-    BandedLine {
-        name: series.predictor.clone(),
-        points: series.points.iter().map(point).collect(),
-        steps: false,
-    }
+    });
+    BandedLine { name: series.predictor.clone(), points: points.collect(), steps: false }
 }
 
 #[cfg(test)]

@@ -64,14 +64,13 @@ fn step_corners(one: &BandedLine) -> Vec<(f64, f64, f64, f64)> {
 
 /// The names of the lines at their right ends.
 pub(crate) fn names(panel: &Panel, all: &[BandedLine]) -> Vec<Shape> {
-    let label = |(index, one): (usize, &BandedLine)| {
+    let labels = all.iter().enumerate().filter_map(|(index, one)| {
         let end = one.points.iter().rev().find(|p| p.1.is_finite())?;
         let y = panel.y.pixel(end.1).clamp(panel.area.top, panel.area.bottom);
         Some(EndLabel { y, content: one.name.clone(), color: darken_color(series(index)) })
-    };
-    let labels: Vec<EndLabel> = all.iter().enumerate().filter_map(label).collect();
+    });
     column(
-        &labels,
+        &labels.collect::<Vec<_>>(),
         panel.area.right + 8.0,
         MAX_NAMES_FRACTION * width() - 12.0,
         panel.area.top,

@@ -46,27 +46,27 @@ impl CalibrationFigure {
     }
 
     fn dots(&self, panel: &Panel) -> Shape {
-        let of_series = |(i, s): (usize, &CalibrationSeries)| -> Vec<Shape> {
-            let places = s
-                .points
-                .iter()
-                .filter(|p| panel.x.holds(p.0) && panel.y.holds(p.1))
-                .filter_map(|p| panel.place(*p));
-            places.map(|place| Shape::Dot(place, 3.6, bands::stroke(i, 1.0).color)).collect()
-        };
-        group("points", self.series.iter().enumerate().flat_map(of_series).collect())
+        let mut dots = Vec::new();
+        for (index, series) in self.series.iter().enumerate() {
+            let color = bands::stroke(index, 1.0).color;
+            let points = series.points.iter().filter(|p| panel.x.holds(p.0) && panel.y.holds(p.1));
+            let places = points.filter_map(|p| panel.place(*p));
+            dots.extend(places.map(|place| Shape::Dot(place, 3.6, color)));
+        }
+        group("points", dots)
     }
 }
 
 fn diagonal(panel: &Panel) -> Vec<Shape> {
     let mut shapes = panel.line(&[(0.0, 0.0), (1.0, 1.0)], Stroke::dashed_line(SILVER, 1.4));
-    let note = |at: (f64, f64), content: &str, anchor| {
-        panel
-            .place(at)
-            .map(|at| Shape::Text(TextLine::new(at, content, LABEL_FONT_SIZE, GRAY).with_anchor(anchor)))
-    };
-    shapes.extend(note((0.02, 0.965), "too cautious: intervals wider than needed", TextAnchor::Start));
-    shapes.extend(note((0.98, 0.02), "overconfident: intervals too narrow", TextAnchor::End));
+    let notes = [
+        ((0.02, 0.965), "too cautious: intervals wider than needed", TextAnchor::Start),
+        ((0.98, 0.02), "overconfident: intervals too narrow", TextAnchor::End),
+    ];
+    shapes.extend(notes.into_iter().filter_map(|(point, content, anchor)| {
+        let text = TextLine::new(panel.place(point)?, content, LABEL_FONT_SIZE, GRAY);
+        Some(Shape::Text(text.with_anchor(anchor)))
+    }));
     shapes
 }
 

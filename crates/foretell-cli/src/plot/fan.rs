@@ -1,6 +1,6 @@
 //! Fan charts: running curves with forecasts of their final values, in bands that open from the last measured point.
 
-use super::color::{BLUE, Color, GRAY, INK, VERMILLION};
+use super::color::{BLUE, GRAY, INK, VERMILLION};
 use super::figure::{Figure, Rect, Shape, Stroke, TextAnchor, TextLine, hinted_group};
 use super::font;
 use super::page::{FigurePage, LegendEntry, LegendMark};
@@ -168,10 +168,11 @@ impl FanFigure {
         }
         let mut wide_first = run.intervals.clone();
         wide_first.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let band = |i: (f64, f64, f64)| {
-            panel.band(&[(start.0, start.1, start.1), (end, i.1, i.2)], VERMILLION.with_opacity(BAND_OPACITY))
-        };
-        let mut shapes: Vec<Shape> = wide_first.into_iter().filter_map(band).collect();
+        let bands = wide_first.into_iter().filter_map(|(_, low, high)| {
+            panel
+                .band(&[(start.0, start.1, start.1), (end, low, high)], VERMILLION.with_opacity(BAND_OPACITY))
+        });
+        let mut shapes: Vec<Shape> = bands.collect();
         shapes.extend(
             panel
                 .line(&[start, (end, run.median)], Stroke::dashed_line(VERMILLION, 1.4))
@@ -195,14 +196,10 @@ fn heading(cell: Rect, run: &FanRun) -> Vec<Shape> {
     let chance = run.chance.filter(|c| c.is_finite()).map(percent);
     let right = chance.map(|c| format!("{c} to beat the best")).unwrap_or_default();
     let room = cell.width() - 32.0 - font::width(&right, LABEL_FONT_SIZE - 1.0, false);
-    let text = |x: f64, content: String, size: f64, color: Color| TextLine::new((x, y), content, size, color);
-    let name =
-        text(cell.left + 10.0, font::shorten(&run.name, 1.08 * LABEL_FONT_SIZE, room), LABEL_FONT_SIZE, INK)
-            .with_bold();
-    vec![
-        Shape::Text(name),
-        Shape::Text(text(cell.right - 16.0, right, LABEL_FONT_SIZE - 1.0, GRAY).with_anchor(TextAnchor::End)),
-    ]
+    let name = font::shorten(&run.name, 1.08 * LABEL_FONT_SIZE, room);
+    let name = TextLine::new((cell.left + 10.0, y), name, LABEL_FONT_SIZE, INK);
+    let chance = TextLine::new((cell.right - 16.0, y), right, LABEL_FONT_SIZE - 1.0, GRAY);
+    vec![Shape::Text(name.with_bold()), Shape::Text(chance.with_anchor(TextAnchor::End))]
 }
 
 fn percent(share: f64) -> String {

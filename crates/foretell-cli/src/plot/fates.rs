@@ -68,19 +68,18 @@ impl FatesFigure {
     }
 
     fn legend_entries(&self) -> Vec<LegendEntry> {
-        let key = |fate, name: &str| {
+        let fates = [
+            (RecordedFate::Kept, "kept"),
+            (RecordedFate::Stopped, "stopped"),
+            (RecordedFate::StoppedWrongly, "stopped wrongly"),
+        ];
+        let entries = fates.into_iter().map(|(fate, name)| {
             let count = self.runs.iter().filter(|r| r.fate == fate).count();
-            LegendEntry::new(
-                LegendMark::Line(Stroke::solid_line(color(fate), 2.4)),
-                format!("{name} ({count})"),
-            )
-        };
-        vec![
-            key(RecordedFate::Kept, "kept"),
-            key(RecordedFate::Stopped, "stopped"),
-            key(RecordedFate::StoppedWrongly, "stopped wrongly"),
-            LegendEntry::new(LegendMark::Line(Stroke::dotted_line(ORANGE, 1.4)), "not trained"),
-        ]
+            let line = LegendMark::Line(Stroke::solid_line(color(fate), 2.4));
+            LegendEntry::new(line, format!("{name} ({count})"))
+        });
+        let untrained = LegendMark::Line(Stroke::dotted_line(ORANGE, 1.4));
+        entries.chain([LegendEntry::new(untrained, "not trained")]).collect()
     }
 
     fn curves(&self, panel: &Panel) -> Shape {
@@ -122,11 +121,11 @@ impl FatesFigure {
             .collect();
         let heights: Vec<f64> = ends.iter().map(|e| e.1.1 - 10.0).collect();
         let placed = spread(&heights, 1.3 * LABEL_FONT_SIZE, panel.area.top, panel.area.bottom);
-        let text = |y: f64, name: &str| {
+        let labels = placed.into_iter().zip(ends).map(|(y, (name, _))| {
             let text = TextLine::new((panel.area.right - 4.0, y), name, LABEL_FONT_SIZE, INK);
             Shape::Text(text.with_anchor(TextAnchor::End).with_bold().with_halo())
-        };
-        placed.into_iter().zip(ends).map(|(y, (name, _))| text(y, name)).collect()
+        });
+        labels.collect()
     }
 }
 

@@ -56,9 +56,10 @@ impl FrontFigure {
         ];
         let mut page = FigurePage::new(640.0, &self.title, &self.subtitle, &keys);
         let area = page.body.inset(60.0, 34.0, 20.0, 44.0);
-        let all = || self.front.iter().chain(&self.dominated).chain(&self.stopped);
-        let x = AxisRange::covering(all().map(|point| point.x));
-        let y = AxisRange::from_most_values(all().map(|point| point.y)).with_padding(0.06, 0.06);
+        let all: Vec<&FrontPoint> = self.front.iter().chain(&self.dominated).chain(&self.stopped).collect();
+        let values: Vec<f64> = all.iter().map(|point| point.y).collect();
+        let x = AxisRange::covering(all.iter().map(|point| point.x));
+        let y = AxisRange::from_most_values(values.iter().copied()).with_padding(0.06, 0.06);
         let is_wide = x.low > 0.0 && x.high > MIN_LOG_RATIO * x.low;
         let panel = if is_wide {
             Panel::new(area, AxisRange { low: x.low * 0.9, high: x.high * 1.1 }, y).with_log_x()
@@ -67,19 +68,17 @@ impl FrontFigure {
         };
         page.draw(panel.frame(&self.other, &self.metric));
         page.draw([panel.clip(self.marks(&panel))]);
-        let values: Vec<f64> = all().map(|point| point.y).collect();
         page.add_footnote(&panel.left_out(&values));
         page.figure
     }
 
     /// The edge of the dominated area: nothing between two trials of the front is reached by either.
     fn stairs(&self, along: &[(f64, f64)]) -> Vec<(f64, f64)> {
-        let corner = |a: (f64, f64), b: (f64, f64)| match self.other_is_better_large {
+        let steps = along.windows(2).flat_map(|pair| match self.other_is_better_large {
             // the trial at the right is better in the other objective, and covers all at its left
-            true => (a.0, b.1),
-            false => (b.0, a.1),
-        };
-        let steps = along.windows(2).flat_map(|pair| [pair[0], corner(pair[0], pair[1])]);
+            true => [pair[0], (pair[0].0, pair[1].1)],
+            false => [pair[0], (pair[1].0, pair[0].1)],
+        });
         steps.chain(along.last().copied()).collect()
     }
 

@@ -50,8 +50,8 @@ impl BestSoFarFigure {
 }
 
 fn banded_line(series: &BestSoFarSeries) -> BandedLine {
-    let point = |p: &BestSoFarPoint| (p.resource, p.middle, p.low, p.high);
-    BandedLine { name: series.name.clone(), points: series.points.iter().map(point).collect(), steps: true }
+    let points = series.points.iter().map(|p| (p.resource, p.middle, p.low, p.high));
+    BandedLine { name: series.name.clone(), points: points.collect(), steps: true }
 }
 
 #[cfg(test)]

@@ -108,12 +108,12 @@ impl FigurePage {
         let columns = columns.min(count).min(fit).max(1);
         let rows = count.div_ceil(columns).max(1);
         let (width, height) = (self.body.width() / columns as f64, self.body.height() / rows as f64);
-        let cell = |index: usize| {
+        let cells = (0..count).map(|index| {
             let left = self.body.left + width * (index % columns) as f64;
             let top = self.body.top + height * (index / columns) as f64;
             Rect { left, top, right: left + width, bottom: top + height }
-        };
-        (0..count).map(cell).collect()
+        });
+        cells.collect()
     }
 
     /// A note in small print in the lower right corner.
@@ -164,12 +164,12 @@ pub(crate) fn mark(mark: LegendMark, (x, y): PagePoint) -> Vec<Shape> {
             )]
         }
         LegendMark::Ramp => {
-            let part = |i: u8| {
+            let parts = (0..13_u8).map(|i| {
                 let (left, right) = (x - 13.0 + 2.0 * f64::from(i), x - 11.0 + 2.0 * f64::from(i));
                 let corners = vec![(left, y - 5.0), (right, y - 5.0), (right, y + 5.0), (left, y + 5.0)];
                 Shape::Area(corners, shade(f64::from(i) / 12.0))
-            };
-            (0..13).map(part).collect()
+            });
+            parts.collect()
         }
         LegendMark::Triangle(color) => {
             vec![Shape::Area(vec![(x, y - 6.0), (x + 5.8, y + 4.5), (x - 5.8, y + 4.5)], color)]

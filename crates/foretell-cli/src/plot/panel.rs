@@ -68,12 +68,10 @@ impl Panel {
     pub(crate) fn left_out(&self, values: &[f64]) -> String {
         let missing = values.iter().filter(|v| !v.is_finite()).count();
         let outside = values.iter().filter(|v| v.is_finite() && !self.y.holds(**v)).count();
-        let part = |count: usize, what: &str| {
-            (count > 0).then(|| format!("{count} of {} values {what}", values.len()))
-        };
-        let parts =
-            [part(outside, "lie outside of this picture"), part(missing, "are missing or not finite")];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+        let parts = [(outside, "lie outside of this picture"), (missing, "are missing or not finite")];
+        let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+        let parts = parts.map(|(count, what)| format!("{count} of {} values {what}", values.len()));
+        parts.collect::<Vec<_>>().join(" · ")
     }
 
     /// The place of a pair of values, if both are finite.

@@ -22,12 +22,15 @@ pub(crate) fn encode(figure: &Figure) -> Result<Vec<u8>, PlotError> {
     // the figures are a few thousand pixels: no cast is out of range
     let zoom = figure.size.map_or(DEFAULT_ZOOM, FigureSize::zoom);
     let (width, height) = ((figure.width * zoom).round() as u32, (figure.height * zoom).round() as u32);
-    let failed = |reason: String| PlotError::Png { width, height, reason };
-    let mut pixmap = Pixmap::new(width, height).ok_or_else(|| failed("too large or empty".to_owned()))?;
+    let mut pixmap = Pixmap::new(width, height).ok_or_else(|| PlotError::Png {
+        width,
+        height,
+        reason: "too large or empty".to_owned(),
+    })?;
     pixmap.fill(tiny_skia::Color::WHITE);
     PixelCanvas { pixmap: &mut pixmap, zoom: Transform::from_scale(zoom as f32, zoom as f32) }
         .shapes(&figure.shapes, None);
-    pixmap.encode_png().map_err(|error| failed(error.to_string()))
+    pixmap.encode_png().map_err(|error| PlotError::Png { width, height, reason: error.to_string() })
 }
 
 struct PixelCanvas<'a> {

@@ -68,19 +68,19 @@ impl QLearningFigure {
     /// (stage, its first model, one past its last model, mean of its finite scores).
     fn stage_spans(&self) -> Vec<(EpsilonStage, usize, usize, f64)> {
         let mut first = 0;
-        let span = |stage: &EpsilonStage| {
+        let spans = self.stages.iter().map(|stage| {
             let start = first;
             first = (start + stage.models).min(self.scores.len());
             let scores = self.scores[start..first].iter().copied().filter(|s| s.is_finite());
             let (sum, count) = scores.fold((0.0, 0.0), |(sum, count), s| (sum + s, count + 1.0));
             (*stage, start, first, sum / count)
-        };
-        self.stages.iter().map(span).filter(|s| s.1 < s.2).collect()
+        });
+        spans.filter(|s| s.1 < s.2).collect()
     }
 
     fn mean_bars(&self, panel: &Panel) -> Vec<Shape> {
         let bottom = panel.y.range.low;
-        let bar = |(stage, start, end, mean): (EpsilonStage, usize, usize, f64)| {
+        let bars = self.stage_spans().into_iter().filter_map(|(stage, start, end, mean)| {
             let (from, to) = (panel.place((start as f64, bottom))?, panel.place((end as f64, mean))?);
             let (left, right) = (from.0 + 1.0, to.0 - 1.0);
             let level = Shape::Line(vec![(left, to.1), (right, to.1)], Stroke::solid_line(GRAY, 4.0));
@@ -88,13 +88,13 @@ impl QLearningFigure {
                 Shape::Line(vec![(to.0, panel.area.top), (to.0, from.1)], Stroke::solid_line(MIST, 1.0));
             let hint = format!("ε = {}: {} models, mean {}", short(stage.epsilon), end - start, short(mean));
             Some(hinted_group("stage", hint, vec![edge, level]))
-        };
-        self.stage_spans().into_iter().filter_map(bar).collect()
+        });
+        bars.collect()
     }
 
     /// The mean of each stage above its line, where there is room for it.
     fn mean_labels(&self, panel: &Panel) -> Vec<Shape> {
-        let text = |(_, start, end, mean): (EpsilonStage, usize, usize, f64)| {
+        let labels = self.stage_spans().into_iter().filter_map(|(_, start, end, mean)| {
             let (x, y) = panel.place(((start + end) as f64 / 2.0, mean))?;
             let content = short((1000.0 * mean).round() / 1000.0);
             let wide = panel.x.pixel(end as f64) - panel.x.pixel(start as f64);
@@ -102,8 +102,8 @@ impl QLearningFigure {
                 .with_anchor(TextAnchor::Middle)
                 .with_halo();
             (font::width(&text.content, TICK_FONT_SIZE, false) < wide).then_some(Shape::Text(text))
-        };
-        self.stage_spans().into_iter().filter_map(text).collect()
+        });
+        labels.collect()
     }
 
     fn dots(&self, panel: &Panel) -> Vec<Shape> {

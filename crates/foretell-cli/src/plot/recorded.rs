@@ -70,12 +70,9 @@ impl RecordedCurvesFigure {
 
     fn keys(&self) -> Vec<LegendEntry> {
         let mut keys = vec![LegendEntry::new(LegendMark::Ramp, "final result, worst to best by rank")];
-        let has = |came: CurveOutcome| {
-            self.panels.iter().flat_map(|panel| &panel.curves).any(|curve| curve.came == came)
-        };
         for (came, words) in [(CurveOutcome::Diverged, "diverged"), (CurveOutcome::Unfinished, "unfinished")]
         {
-            if has(came) {
+            if self.panels.iter().flat_map(|panel| &panel.curves).any(|curve| curve.came == came) {
                 keys.push(LegendEntry::new(
                     LegendMark::Line(Stroke::solid_line(outcome_color(came), 2.4)),
                     words,

@@ -112,11 +112,12 @@ fn linear_ticks(range: AxisRange, count: usize) -> Vec<(f64, String)> {
     // the widest round step that gives nearly as many ticks as wished
     let enough = (0.7 * count as f64).ceil().max(2.0);
     let decade = 10f64.powf((range.high - range.low).log10().floor());
-    let wide_enough =
-        |step: &f64| multiples_within(range, *step).is_some_and(|(first, last)| last - first + 1.0 >= enough);
     let steps = [1.0, 0.5, 0.2, 0.1, 0.05, 0.02].map(|factor| factor * decade);
-    let Some(step) = steps.into_iter().find(wide_enough) else { return Vec::new() };
-    let Some((first, last)) = multiples_within(range, step) else { return Vec::new() };
+    let wide_enough = steps.into_iter().find_map(|step| {
+        let (first, last) = multiples_within(range, step)?;
+        (last - first + 1.0 >= enough).then_some((step, first, last))
+    });
+    let Some((step, first, last)) = wide_enough else { return Vec::new() };
     let values: Vec<f64> =
         (0..=(last - first).max(0.0) as usize).map(|i| (first + i as f64) * step).collect();
     let labels = labels(&values, step);
@@ -135,8 +136,11 @@ fn labels(values: &[f64], step: f64) -> Vec<String> {
     // as few digits as tell neighbors apart
     let digits = (largest.log10().floor() - place).clamp(0.0, 17.0) as usize;
     let powers: Vec<String> = values.iter().map(|value| format_power(*value, step, digits)).collect();
-    let longest = |labels: &[String]| labels.iter().map(String::len).max().unwrap_or(0);
-    if longest(&plain) <= longest(&powers).max(6) { plain } else { powers }
+    if longest_label(&plain) <= longest_label(&powers).max(6) { plain } else { powers }
+}
+
+fn longest_label(labels: &[String]) -> usize {
+    labels.iter().map(String::len).max().unwrap_or(0)
 }
 
 /// A number in powers of ten, with `digits` digits after the point; values below a `step` become 0.

@@ -78,14 +78,14 @@ impl ScatterFigure {
             ("mean absolute error", short(mean(finite.iter().map(|p| (p.0 - p.1).abs())))),
             ("intervals that contain the truth", self.coverage_text()),
         ];
-        let row = |(i, (name, value)): (usize, (&str, String))| {
+        let labels = rows.into_iter().enumerate().flat_map(|(i, (name, value))| {
             let y = top + 46.0 * i as f64;
             [
                 Shape::Text(TextLine::new((left, y), name, LABEL_FONT_SIZE, GRAY)),
                 Shape::Text(TextLine::new((left, y + 20.0), value, LABEL_FONT_SIZE + 4.0, INK).with_bold()),
             ]
-        };
-        rows.into_iter().enumerate().flat_map(row).collect()
+        });
+        labels.collect()
     }
 
     fn coverage_text(&self) -> String {

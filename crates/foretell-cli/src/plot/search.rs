@@ -188,17 +188,17 @@ impl SearchFigure {
     /// The color of each trial, by its result: its last value, or its forecast if it ended early.
     fn shades(&self) -> Vec<Color> {
         let turned = if self.maximize { 1.0 } else { -1.0 };
-        let score = |trial: &SearchTrial| trial.result().map(|value| turned * value);
-        let scores: Vec<Option<f64>> = self.trials.iter().map(score).collect();
+        let scores: Vec<Option<f64>> =
+            self.trials.iter().map(|trial| trial.result().map(|value| turned * value)).collect();
         let mut known: Vec<f64> = scores.iter().flatten().copied().collect();
         known.sort_by(f64::total_cmp);
         let worst = known.get((known.len() as f64 * WORST_SHARE) as usize).copied().unwrap_or(0.0);
         let best = known.last().copied().unwrap_or(0.0);
-        let share = |score: f64| if best > worst { (score - worst) / (best - worst) } else { 1.0 };
-        scores
-            .into_iter()
-            .map(|score| score.map_or_else(color::failed_trial_color, |score| shade(share(score))))
-            .collect()
+        let shades = scores.into_iter().map(|score| match score {
+            Some(score) => shade(if best > worst { (score - worst) / (best - worst) } else { 1.0 }),
+            None => color::failed_trial_color(),
+        });
+        shades.collect()
     }
 
     fn panel(&self, area: Rect) -> Panel {
@@ -214,14 +214,14 @@ impl SearchFigure {
 
     /// The forecasts that are drawn, by trial.
     fn unfinished_forecasts(&self) -> impl Iterator<Item = (usize, SearchForecast)> {
-        let open = |t: &SearchTrial| matches!(t.fate, SearchFate::Stopped | SearchFate::Running);
-        let trials = self.trials.iter().enumerate().filter(move |(_, t)| open(t));
+        let trials = self.trials.iter().enumerate();
+        let trials = trials.filter(|(_, t)| matches!(t.fate, SearchFate::Stopped | SearchFate::Running));
         let mut all: Vec<(usize, SearchForecast)> =
             trials.filter_map(|(i, t)| t.forecast.filter(|f| f.mean.is_finite()).map(|f| (i, f))).collect();
-        let runs = |index: usize| self.trials[index].fate == SearchFate::Running;
         let turned = if self.maximize { 1.0 } else { -1.0 };
         all.sort_by(|a, b| {
-            runs(b.0).cmp(&runs(a.0)).then((turned * b.1.mean).total_cmp(&(turned * a.1.mean)))
+            let [runs, other_runs] = [a, b].map(|(index, _)| self.trials[*index].fate == SearchFate::Running);
+            other_runs.cmp(&runs).then((turned * b.1.mean).total_cmp(&(turned * a.1.mean)))
         });
         all.truncate(MAX_FORECASTS);
         all.sort_by_key(|(index, _)| *index);
@@ -242,18 +242,16 @@ impl SearchFigure {
         let mut points: Vec<(f64, f64)> = points.filter(|p| p.0.is_finite() && p.1.is_finite()).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let steps: Vec<&[(f64, f64)]> = points.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()).collect();
-        let quantile = |step: &[(f64, f64)], share: f64| {
-            let values: Vec<f64> = step.iter().map(|point| point.1).collect();
-            foretell::statistics::quantile_of_sorted(&values, share)
-        };
-        let band = |(share, opacity): (f64, f32)| {
+        let mut shapes = Vec::new();
+        for (share, opacity) in TRIAL_BANDS {
             let (low, high) = (0.5 - share / 2.0, 0.5 + share / 2.0);
-            let corners: Vec<_> =
-                steps.iter().map(|step| (step[0].0, quantile(step, low), quantile(step, high))).collect();
-            panel.band(&corners, GRAY.with_opacity(opacity))
-        };
-        let mut shapes: Vec<Shape> = TRIAL_BANDS.into_iter().filter_map(band).collect();
-        let median: Vec<(f64, f64)> = steps.iter().map(|step| (step[0].0, quantile(step, 0.5))).collect();
+            let corners = steps
+                .iter()
+                .map(|step| (step[0].0, quantile_of_points(step, low), quantile_of_points(step, high)));
+            shapes.extend(panel.band(&corners.collect::<Vec<_>>(), GRAY.with_opacity(opacity)));
+        }
+        let median = steps.iter().map(|step| (step[0].0, quantile_of_points(step, 0.5)));
+        let median: Vec<(f64, f64)> = median.collect();
         shapes.extend(panel.line(&median, Stroke::solid_line(GRAY, 2.0)));
         Some(panel.clip(vec![group("bands", shapes)]))
     }
@@ -269,11 +267,6 @@ impl SearchFigure {
         }
         let (left, middle) = (panel.area.right + 8.0, panel.area.right + 8.0 + width / 2.0);
         let bottom = panel.area.bottom;
-        let text = |y: f64, content: String| {
-            Shape::Text(
-                TextLine::new((middle, y), content, LABEL_FONT_SIZE, INK).with_anchor(TextAnchor::Middle),
-            )
-        };
         let end = format!("at {}", short(self.max_resource));
         let at = if self.rungs {
             "at its rung".to_owned()
@@ -283,11 +276,12 @@ impl SearchFigure {
             end
         };
         let mut shapes = panel.grid_lines(left, left + width);
-        shapes.extend([
-            Shape::Line(vec![(left, bottom), (left + width, bottom)], Stroke::solid_line(SILVER, 1.0)),
-            text(bottom + 18.0, "forecast".to_owned()),
-            text(bottom + 38.0, at),
-        ]);
+        let ends = vec![(left, bottom), (left + width, bottom)];
+        shapes.push(Shape::Line(ends, Stroke::solid_line(SILVER, 1.0)));
+        for (y, content) in [(bottom + 18.0, "forecast".to_owned()), (bottom + 38.0, at)] {
+            let text = TextLine::new((middle, y), content, LABEL_FONT_SIZE, INK);
+            shapes.push(Shape::Text(text.with_anchor(TextAnchor::Middle)));
+        }
         shapes
     }
 
@@ -307,10 +301,11 @@ impl SearchFigure {
             SearchFate::Completed,
             SearchFate::Running,
         ];
-        let with_fate = |fate| self.trials.iter().enumerate().filter(move |(_, t)| t.fate == fate);
-        let is_drawn = |t: &SearchTrial| !self.has_many_trials() || t.fate == SearchFate::Running;
-        let trials = order.into_iter().flat_map(with_fate);
-        let trials = trials.filter(|(i, t)| Some(*i) != self.best.map(|b| b.0) && is_drawn(t));
+        let trials = order
+            .into_iter()
+            .flat_map(|fate| self.trials.iter().enumerate().filter(move |(_, t)| t.fate == fate))
+            .filter(|(i, _)| Some(*i) != self.best.map(|b| b.0))
+            .filter(|(_, t)| !self.has_many_trials() || t.fate == SearchFate::Running);
         trials.map(|(index, trial)| (index, self.stroke(trial.fate, shades[index], 1.6))).collect()
     }
 
@@ -420,6 +415,11 @@ impl SearchTrial {
 
 fn last(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     points.iter().rev().copied().find(|p| p.0.is_finite() && p.1.is_finite())
+}
+
+fn quantile_of_points(step: &[(f64, f64)], share: f64) -> f64 {
+    let values: Vec<f64> = step.iter().map(|point| point.1).collect();
+    foretell::statistics::quantile_of_sorted(&values, share)
 }
 
 fn joining_line(panel: &Panel, trial: &SearchTrial, (x, mean): (f64, f64), color: Color) -> Option<Shape> {

@@ -74,16 +74,9 @@ impl FromStr for FigureSize {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is not a size. Write for example 3.3x2.5in, 8x6cm, 84x64mm or 800x600px");
-        let found = LENGTH_UNITS
-            .iter()
-            .enumerate()
-            .find_map(|(unit, (name, _))| Some((unit, text.strip_suffix(name)?)));
-        let (unit, numbers) = found.ok_or_else(wrong)?;
-        let (width, height) = numbers.split_once(['x', '×']).ok_or_else(wrong)?;
-        let number = |part: &str| part.trim().parse::<f64>().map_err(|_| wrong());
-        let size = Self { width: number(width)?, height: number(height)?, unit };
+        let size = parse_lengths(text).ok_or_else(|| {
+            format!("`{text}` is not a size. Write for example 3.3x2.5in, 8x6cm, 84x64mm or 800x600px")
+        })?;
         let (wide, high) = size.inches();
         if !(MIN_INCHES.0..=MAX_INCHES).contains(&wide) || !(MIN_INCHES.1..=MAX_INCHES).contains(&high) {
             let (least_wide, least_high) = MIN_INCHES;
@@ -93,6 +86,14 @@ impl FromStr for FigureSize {
         }
         Ok(size)
     }
+}
+
+/// The size that `text` names, whether or not it is a possible one.
+fn parse_lengths(text: &str) -> Option<FigureSize> {
+    let mut units = LENGTH_UNITS.iter().enumerate();
+    let (unit, numbers) = units.find_map(|(unit, (name, _))| Some((unit, text.strip_suffix(name)?)))?;
+    let (width, height) = numbers.split_once(['x', '×'])?;
+    Some(FigureSize { width: width.trim().parse().ok()?, height: height.trim().parse().ok()?, unit })
 }
 
 #[cfg(test)]

@@ -75,19 +75,20 @@ impl SpeedupFigure {
     }
 
     fn marks(&self, panel: &Panel, tried: &[f64]) -> Vec<Shape> {
-        let mark_of = |series: &SpeedupSeries, index: usize, point: &SpeedupPoint| {
-            let place = panel.place((probability_index(tried, point.stop_probability), point.speedup))?;
+        let mut shapes = Vec::new();
+        for (index, series) in self.series.iter().enumerate() {
             let color = bands::stroke(index, 1.0).color;
-            let kept = point.best_kept > 0.5;
-            let sign = if kept { LegendMark::Triangle(color) } else { LegendMark::Cross(color) };
-            let share = 100.0 * point.best_kept;
-            let hint = format!("{}: {} times, best kept in {share:.0} %", series.name, short(point.speedup));
-            Some(hinted_group(if kept { "kept" } else { "lost" }, hint, mark(sign, place)))
-        };
-        let of_series = |(i, s): (usize, &SpeedupSeries)| -> Vec<Shape> {
-            s.points.iter().filter_map(|p| mark_of(s, i, p)).collect()
-        };
-        self.series.iter().enumerate().flat_map(of_series).collect()
+            shapes.extend(series.points.iter().filter_map(|point| {
+                let place = panel.place((probability_index(tried, point.stop_probability), point.speedup))?;
+                let kept = point.best_kept > 0.5;
+                let sign = if kept { LegendMark::Triangle(color) } else { LegendMark::Cross(color) };
+                let share = 100.0 * point.best_kept;
+                let times = short(point.speedup);
+                let hint = format!("{}: {times} times, best kept in {share:.0} %", series.name);
+                Some(hinted_group(if kept { "kept" } else { "lost" }, hint, mark(sign, place)))
+            }));
+        }
+        shapes
     }
 }
 
@@ -97,10 +98,10 @@ fn probability_index(tried: &[f64], probability: f64) -> f64 {
 }
 
 fn banded_line(series: &SpeedupSeries, tried: &[f64]) -> BandedLine {
-    let point = |p: &SpeedupPoint| {
+    let points = series.points.iter().map(|p| {
         (probability_index(tried, p.stop_probability), p.speedup, p.speedup - p.stderr, p.speedup + p.stderr)
-    };
-    BandedLine { name: series.name.clone(), points: series.points.iter().map(point).collect(), steps: false }
+    });
+    BandedLine { name: series.name.clone(), points: points.collect(), steps: false }
 }
 
 #[cfg(test)]
