@@ -126,14 +126,7 @@ fn runs(
     groups: &BTreeMap<String, FeatureGroup>,
     file: &Path,
 ) -> Result<Vec<Run>, Error> {
-    let features = |run: &RawRun| {
-        run.configuration
-            .iter()
-            .filter(|(name, _)| groups.contains_key(*name))
-            .map(|(n, v)| (n.clone(), v.clone()))
-            .collect()
-    };
-    let read = |(at, run): (usize, &mut RawRun)| {
+    let runs = raw.runs.iter_mut().enumerate().map(|(at, run)| {
         let (steps, values) = (std::mem::take(&mut run.steps), std::mem::take(&mut run.values));
         let curve = Curve::new(&steps, &values, direction).map_err(|source| Error::Curve {
             file: file.to_owned(),
@@ -141,19 +134,21 @@ fn runs(
             source,
         })?;
         let id = run.id.clone().unwrap_or_else(|| (at + 1).to_string());
-        Ok(Run { id, configuration: features(run), curve })
-    };
-    raw.runs.iter_mut().enumerate().map(read).collect()
+        let features = run.configuration.iter().filter(|(name, _)| groups.contains_key(*name));
+        Ok(Run { id, configuration: features.map(|(n, v)| (n.clone(), v.clone())).collect(), curve })
+    });
+    runs.collect()
 }
 
 fn note_curves(gappy: usize, runs: &[Run], notes: &mut Vec<Note>) {
-    let how_many = |holds: &dyn Fn(&Run) -> bool| runs.iter().filter(|run| holds(run)).count();
+    let empty = runs.iter().filter(|run| run.curve.is_empty()).count();
+    let flat = runs.iter().filter(|run| run.curve.len() > 1 && !varies(run)).count();
     let mut note = |topic, count: usize, text: &str| {
         if count > 0 {
             notes.push(Note::new(topic, format!("{count} of {} runs {text}", runs.len())));
         }
     };
-    note(NoteTopic::Unmeasured, how_many(&|run| run.curve.is_empty()), "contain no finite value");
+    note(NoteTopic::Unmeasured, empty, "contain no finite value");
     let diverged: Vec<f64> = runs.iter().filter_map(|run| run.curve.diverged_at()).collect();
     let first = diverged.iter().copied().fold(f64::INFINITY, f64::min);
     let last = diverged.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -163,7 +158,7 @@ fn note_curves(gappy: usize, runs: &[Run], notes: &mut Vec<Note>) {
         diverged.len(),
         &format!("diverged at {steps}: their last values are not finite"),
     );
-    note(NoteTopic::Flat, how_many(&|run| run.curve.len() > 1 && !varies(run)), "are constant, and are kept");
+    note(NoteTopic::Flat, flat, "are constant, and are kept");
     note(NoteTopic::Gaps, gappy, "contain gaps: values that are missing or not finite");
     note_lengths(runs, notes);
 }

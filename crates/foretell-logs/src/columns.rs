@@ -37,13 +37,13 @@ impl RecordedConfigurations {
     /// The columns that never vary, and are neither labels nor outcomes nor excluded.
     pub(crate) fn constants(&self) -> Configuration {
         let Some(first) = self.raw.runs.first() else { return Configuration::new() };
-        let constant = |name: &str| {
+        self.configuration(0, |name| {
             let cells = ColumnCells::in_column(&self.raw, name);
-            fate(name, &cells, &self.raw, &self.options) == ColumnFate::Constant
+            first.configuration.contains_key(name)
+                && fate(name, &cells, &self.raw, &self.options) == ColumnFate::Constant
                 && !is_outcome(name, cells.numeric())
                 && !is_label(name)
-        };
-        self.configuration(0, |name| first.configuration.contains_key(name) && constant(name))
+        })
     }
 
     /// Keeps the runs marked in `keep`.
@@ -111,8 +111,7 @@ fn fate_unless_excluded(
     raw: &RawRuns,
     options: &ReadOptions,
 ) -> ColumnFate {
-    let named = |list: &[String]| list.iter().any(|entry| entry == name);
-    if options.keep_all_columns || named(&options.include) {
+    if options.keep_all_columns || options.include.iter().any(|entry| entry == name) {
         ColumnFate::Feature
     } else if raw.runs.len() > 1 && cells.constant() {
         ColumnFate::Constant
@@ -146,19 +145,19 @@ pub(crate) fn configurations(
                 == ColumnFate::Feature
     }));
     let id = options.id_column.as_deref().filter(|name| !is_label(name) && ids_are_settings(raw));
-    let configuration_of = |run: &RawRun| {
+    let configurations = raw.runs.iter().map(|run| {
         let known =
             names.iter().filter_map(|&name| Some((name.to_owned(), run.configuration.get(name)?.clone())));
         let id = id.zip(run.id.as_deref()).map(|(name, id)| (name.to_owned(), Value::from_cell(id)));
         known.chain(id).collect()
-    };
-    raw.runs.iter().map(configuration_of).collect()
+    });
+    configurations.collect()
 }
 
 /// Whether the ids are numbers, not all of them whole: names are words or counted.
 fn ids_are_settings(raw: &RawRuns) -> bool {
-    let id = |run: &RawRun| run.id.as_deref().and_then(|id| Value::from_cell(id).as_number());
-    let numbers: Option<Vec<f64>> = raw.runs.iter().map(id).collect();
+    let numbers = raw.runs.iter().map(|run| Value::from_cell(run.id.as_deref()?).as_number());
+    let numbers: Option<Vec<f64>> = numbers.collect();
     numbers.is_some_and(|numbers| numbers.iter().any(|number| number.fract().abs() > 0.0))
 }
 

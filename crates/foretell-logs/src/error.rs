@@ -289,13 +289,11 @@ pub enum Error {
 }
 
 impl Error {
-    /// A failure of the system at `file`.
-    pub(crate) fn io(file: &Path, source: io::Error) -> Self {
-        let file = file.to_owned();
-        if source.kind() == io::ErrorKind::NotFound {
-            Self::NotFound { file }
-        } else {
-            Self::Io { file, source }
+    /// A failure of the system at `file`, for `map_err`.
+    pub(crate) fn io_at(file: &Path) -> impl Fn(io::Error) -> Self {
+        |source| match source.kind() {
+            io::ErrorKind::NotFound => Self::NotFound { file: file.to_owned() },
+            _ => Self::Io { file: file.to_owned(), source },
         }
     }
 }

@@ -68,17 +68,11 @@ type HistoryColumn = (String, Vec<Option<f64>>);
 
 /// Metrics that are objects with lists of steps and values, as in Sacred's `metrics.json`, by the union of their steps.
 fn step_value_columns(object: &Map<String, Json>) -> Option<Vec<HistoryColumn>> {
-    let list = |metric: &Json, keys: &[&str]| -> Option<Vec<Option<f64>>> {
-        let values = keys.iter().find_map(|key| metric.get(key)?.as_array())?;
-        Some(values.iter().map(json::number).collect())
-    };
     let series = object.iter().map(|(name, metric)| {
-        let (steps, values) = (
-            list(metric, &["steps", "step", "epochs", "epoch", "x"])?,
-            list(metric, &["values", "value", "y"])?,
-        );
-        let points: Option<Vec<_>> =
-            steps.into_iter().zip(values).map(|(step, value)| Some((step?, value))).collect();
+        let [steps, values] = [&["steps", "step", "epochs", "epoch", "x"][..], &["values", "value", "y"]]
+            .map(|keys| keys.iter().find_map(|key| metric.get(key)?.as_array()));
+        let points = steps?.iter().map(json::number).zip(values?.iter().map(json::number));
+        let points: Option<Vec<_>> = points.map(|(step, value)| Some((step?, value))).collect();
         Some((name, points?))
     });
     let series: Vec<_> = series.collect::<Option<_>>()?;
@@ -86,12 +80,10 @@ fn step_value_columns(object: &Map<String, Json>) -> Option<Vec<HistoryColumn>> 
         series.iter().flat_map(|(_, points)| points.iter().map(|point| point.0)).collect();
     steps.sort_by(f64::total_cmp);
     steps.dedup();
-    let value = |points: &[(f64, Option<f64>)], step: &f64| {
-        points.iter().rfind(|point| point.0.total_cmp(step).is_eq())?.1
-    };
-    let columns = series
-        .iter()
-        .map(|(name, points)| ((*name).clone(), steps.iter().map(|step| value(points, step)).collect()));
+    let columns = series.iter().map(|(name, points)| {
+        let values = steps.iter().map(|step| points.iter().rfind(|point| point.0.total_cmp(step).is_eq())?.1);
+        ((*name).clone(), values.collect())
+    });
     let columns: Vec<HistoryColumn> = columns.collect();
     (!columns.is_empty()).then(|| {
         std::iter::once(("step".to_owned(), steps.iter().copied().map(Some).collect()))
@@ -103,22 +95,27 @@ fn step_value_columns(object: &Map<String, Json>) -> Option<Vec<HistoryColumn>> 
 /// The columns of the history among lists of several lengths, which may also be shapes or rows of a matrix: those with the name of a metric.
 /// A name that all of them have in front goes, if it is that of the history.
 fn history_in(columns: Vec<HistoryColumn>) -> Vec<HistoryColumn> {
-    let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
-    let is_known = |name: &str| is_metric(&last(name)) || step_rank(&last(name)).is_some();
     let differ = columns.windows(2).any(|pair| pair[0].1.len() != pair[1].1.len());
     let mut kept = columns;
-    if differ && kept.iter().any(|(name, _)| is_known(name)) {
-        kept.retain(|(name, _)| is_known(name));
+    if differ && kept.iter().any(|(name, _)| is_metric_or_step(name)) {
+        kept.retain(|(name, _)| is_metric_or_step(name));
     }
-    let folder = |name: &str| name.rsplit_once('/').map(|(folder, _)| folder.to_owned());
-    let first = kept
-        .first()
-        .and_then(|(name, _)| folder(name))
-        .filter(|folder| folder.to_lowercase().ends_with("history"));
-    if first.is_some() && kept.iter().all(|(name, _)| folder(name) == first) {
-        kept.iter_mut().for_each(|(name, _)| *name = last(name));
+    let folders = kept.iter().map(|(name, _)| name.rsplit_once('/').map(|(folder, _)| folder));
+    let first = folders.clone().next().flatten();
+    if first.is_some_and(|folder| folder.to_lowercase().ends_with("history"))
+        && folders.clone().all(|folder| folder == first)
+    {
+        kept.iter_mut().for_each(|(name, _)| *name = last_part(name).to_owned());
     }
     kept
+}
+
+fn is_metric_or_step(name: &str) -> bool {
+    is_metric(last_part(name)) || step_rank(last_part(name)).is_some()
+}
+
+fn last_part(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or_default()
 }
 
 /// The lists of numbers in an object, or in the one object that it holds under `history`; curves of recorded runs (`values`) are none.
@@ -134,10 +131,8 @@ fn columns_of(object: &Map<String, Json>) -> Vec<HistoryColumn> {
 
 /// The columns of one entry: its list, or those of the lists in it, as in `{"train": {"loss": […]}}`.
 fn columns_in(name: &str, value: &Json) -> Vec<HistoryColumn> {
-    let is_index =
-        |values: &Map<String, Json>| values.keys().enumerate().all(|(at, key)| *key == at.to_string());
     if let Json::Object(inner) = value
-        && !is_index(inner)
+        && inner.keys().enumerate().any(|(at, key)| *key != at.to_string())
     {
         let columns = inner.iter().flat_map(|(own, value)| columns_in(&format!("{name}/{own}"), value));
         return columns.collect();
@@ -168,8 +163,11 @@ fn columns_of_rows(rows: &[Json]) -> Vec<HistoryColumn> {
             names.push(name);
         }
     }
-    let values = |name: &String| rows.iter().map(|row| row.get(name).and_then(json::number)).collect();
-    names.into_iter().map(|name| (name.clone(), values(name))).collect()
+    let columns = names.into_iter().map(|name| {
+        let values = rows.iter().map(|row| row.get(name).and_then(json::number));
+        (name.clone(), values.collect())
+    });
+    columns.collect()
 }
 
 #[cfg(test)]

@@ -216,10 +216,8 @@ impl RunLines<'_> {
             })?),
         };
         let asked = self.asked;
-        let is_other =
-            |own: Option<Direction>| own.zip(asked.direction).is_some_and(|(own, asked)| own != asked);
         if metric.is_some_and(|own| asked.metric.as_deref().is_some_and(|asked| own != asked))
-            || is_other(direction)
+            || direction.is_some_and(|own| asked.direction.is_some_and(|asked| own != asked))
         {
             *self.aside.entry(describe_metric(metric, direction)).or_default() += 1;
             return Ok(false);
@@ -234,8 +232,7 @@ impl RunLines<'_> {
                 return Err(self.line_error(problem));
             }
         }
-        let differs = |direction| *self.raw.direction.get_or_insert(direction) != direction;
-        if direction.is_some_and(differs) {
+        if direction.is_some_and(|direction| *self.raw.direction.get_or_insert(direction) != direction) {
             return Err(self.line_error(
                 "`direction` differs from that of the lines before. Split the file by direction",
             ));
@@ -296,7 +293,7 @@ impl RunLines<'_> {
                 return Err(self.line_error(format!("`{field}` is {}, not a list", json_kind(other))));
             }
         };
-        let number = |(at, item): (usize, &Json)| {
+        let numbers = list.iter().enumerate().map(|(at, item)| {
             let number = match item {
                 Json::Null => Some(f64::NAN),
                 Json::Number(number) => number.as_f64(),
@@ -305,8 +302,8 @@ impl RunLines<'_> {
                 _ => None,
             };
             number.ok_or_else(|| self.line_error(format!("`{field}[{at}]` is {item}, not a number or null")))
-        };
-        list.iter().enumerate().map(number).collect::<Result<_, _>>().map(Some)
+        });
+        numbers.collect::<Result<_, _>>().map(Some)
     }
 
     fn finish(mut self) -> Result<RawRuns, Error> {

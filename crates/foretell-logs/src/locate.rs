@@ -41,10 +41,9 @@ pub(crate) fn locate(path: &Path) -> Result<(PathBuf, Vec<PathBuf>), Error> {
 }
 
 fn names_in(folder: &Path) -> Result<Vec<String>, Error> {
-    let fail = |source| Error::io(folder, source);
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(fail)? {
-        let entry = entry.map_err(fail)?;
+    for entry in std::fs::read_dir(folder).map_err(Error::io_at(folder))? {
+        let entry = entry.map_err(Error::io_at(folder))?;
         if entry.path().is_file() {
             names.push(entry.file_name().to_string_lossy().into_owned());
         }
@@ -103,22 +102,24 @@ fn add_output_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
 
 /// Names in the order in which people count: `run_2` before `run_10`.
 pub(crate) fn natural(a: &str, b: &str) -> std::cmp::Ordering {
-    let key = |text: &str| {
-        let mut parts: Vec<(String, u64)> = Vec::new();
-        let mut rest = text;
-        while !rest.is_empty() {
-            let word = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
-            let after = &rest[word..];
-            let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
-            parts.push((rest[..word].to_owned(), after[..digits].parse().unwrap_or(0)));
-            rest = &after[digits..];
-        }
-        parts
-    };
-    key(a).cmp(&key(b)).then_with(|| a.cmp(b))
+    split_at_numbers(a).cmp(&split_at_numbers(b)).then_with(|| a.cmp(b))
 }
 
-fn file_name(path: &Path) -> String {
+/// The words of `text`, each with the number behind it.
+fn split_at_numbers(text: &str) -> Vec<(&str, u64)> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let word = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let after = &rest[word..];
+        let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+        parts.push((&rest[..word], after[..digits].parse().unwrap_or(0)));
+        rest = &after[digits..];
+    }
+    parts
+}
+
+pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 

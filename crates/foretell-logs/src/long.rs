@@ -22,8 +22,9 @@ pub(crate) fn read(mut table: CsvTable, options: &ReadOptions) -> Result<RawRuns
         rows.add(&table)?;
     }
     let mut raw = rows.finish(&table, options)?;
-    let nearby = || raw.id_column.as_ref().and_then(|_| configurations_nearby(table.file()));
-    if let Some(file) = options.configurations.clone().or_else(nearby) {
+    let file = options.configurations.clone();
+    let file = file.or_else(|| raw.id_column.as_ref().and_then(|_| configurations_nearby(table.file())));
+    if let Some(file) = file {
         join_configurations(&mut raw, table.file(), &file, options)?;
     }
     Ok(raw)
@@ -78,19 +79,7 @@ impl ColumnRoles {
             let columns = list(table.headers().iter().map(String::as_str));
             return Err(Error::NoCurves { file: table.file().to_owned(), columns });
         }
-        // `name` may name the runs or the metrics
-        let names_metrics = |at: usize| {
-            table
-                .again()
-                .and_then(|table| choose_tagged_metric(table, at, None))
-                .is_ok_and(|name| is_metric(&name))
-        };
-        let is_tag = |at: &usize| {
-            let is_named =
-                |header: &str| table.headers().iter().any(|name| name.eq_ignore_ascii_case(header));
-            table.headers()[*at].eq_ignore_ascii_case("name") && is_named("value") && names_metrics(*at)
-        };
-        let id = id.filter(|at| options.id_column.is_some() || !is_tag(at));
+        let id = id.filter(|&at| options.id_column.is_some() || !is_name_of_metrics(table, at));
         let rest: Vec<usize> =
             (0..table.headers().len()).filter(|&at| Some(at) != step && Some(at) != id).collect();
         if let Some((tag, value)) = tag_columns(table, &rest) {
@@ -107,12 +96,19 @@ impl ColumnRoles {
 fn tag_columns(table: &CsvTable, rest: &[usize]) -> Option<(usize, usize)> {
     const TAG_COLUMN_NAMES: [&str; 6] = ["tag", "metric", "metric_name", "name", "key", "variable"];
     let headers = table.headers();
-    let named = |names: &[&str]| {
-        rest.iter().copied().find(|&at| names.contains(&headers[at].to_lowercase().as_str()))
-    };
-    let has_metric = rest.iter().any(|&at| is_metric(&headers[at]));
-    let found = (named(&TAG_COLUMN_NAMES)?, named(&["value"])?);
-    (!has_metric).then_some(found)
+    let tag = rest.iter().find(|&&at| TAG_COLUMN_NAMES.contains(&headers[at].to_lowercase().as_str()))?;
+    let value = rest.iter().find(|&&at| headers[at].to_lowercase() == "value")?;
+    (!rest.iter().any(|&at| is_metric(&headers[at]))).then_some((*tag, *value))
+}
+
+/// Whether a column `name` contains the names of metrics, not of runs.
+fn is_name_of_metrics(table: &CsvTable, column: usize) -> bool {
+    table.headers()[column].eq_ignore_ascii_case("name")
+        && table.headers().iter().any(|name| name.eq_ignore_ascii_case("value"))
+        && table
+            .again()
+            .and_then(|table| choose_tagged_metric(table, column, None))
+            .is_ok_and(|name| is_metric(&name))
 }
 
 /// The metric that was asked for, or else the best by its name, among the cells of the column `tag`.
@@ -121,15 +117,12 @@ fn choose_tagged_metric(mut table: CsvTable, tag: usize, asked: Option<&str>) ->
     while table.advance()? {
         names.insert(table.text(tag)?.to_owned());
     }
-    let best = || {
-        names.iter().filter_map(|name| Some((metric_rank(name)?, name))).min().map(|(_, name)| name.clone())
-    };
-    let only = || names.first().filter(|_| names.len() == 1).cloned();
     let found = match asked {
-        Some(asked) => names.get(asked).cloned(),
-        None => best().or_else(only),
+        Some(asked) => names.get(asked),
+        None if names.len() == 1 => names.first(),
+        None => names.iter().filter_map(|name| Some((metric_rank(name)?, name))).min().map(|(_, name)| name),
     };
-    found.ok_or_else(|| Error::Metric {
+    found.cloned().ok_or_else(|| Error::Metric {
         file: table.file().to_owned(),
         problem: match asked {
             Some(asked) => format!("there is no metric `{asked}`"),
@@ -152,22 +145,25 @@ fn best_ranked_column(table: &CsvTable, rank: fn(&str) -> Option<usize>) -> Opti
 
 /// The metric that was asked for, else the best by name, else the only column that is left.
 fn metric_column(table: &CsvTable, rest: &[usize], asked: Option<&str>) -> Result<usize, Error> {
-    let name = |at: usize| table.headers()[at].as_str();
-    let metrics: Vec<usize> = rest.iter().copied().filter(|&at| is_metric(name(at))).collect();
-    let candidates = || list(if metrics.is_empty() { rest } else { &metrics }.iter().map(|&at| name(at)));
-    let fail =
-        |problem: String| Error::Metric { file: table.file().to_owned(), problem, candidates: candidates() };
-    if let Some(asked) = asked {
-        let found = rest.iter().copied().find(|&at| name(at) == asked);
-        return found.ok_or_else(|| fail(format!("there is no metric `{asked}`")));
-    }
-    let value = || rest.iter().copied().find(|&at| ["value", "metric", "y"].contains(&name(at)));
-    let best = metrics.iter().copied().min_by_key(|&at| (metric_rank(name(at)), at));
-    match (best.or_else(value), rest) {
-        (Some(best), _) => Ok(best),
-        (None, &[only]) => Ok(only),
-        (None, _) => Err(fail("no column name is that of a known metric".to_owned())),
-    }
+    let names = table.headers();
+    let metrics: Vec<usize> = rest.iter().copied().filter(|&at| is_metric(&names[at])).collect();
+    let found = match (asked, rest) {
+        (Some(asked), _) => rest.iter().copied().find(|&at| names[at] == asked),
+        (None, &[only]) => Some(only),
+        (None, _) => metrics.iter().copied().min_by_key(|&at| (metric_rank(&names[at]), at)).or_else(|| {
+            rest.iter().copied().find(|&at| ["value", "metric", "y"].contains(&names[at].as_str()))
+        }),
+    };
+    found.ok_or_else(|| Error::Metric {
+        file: table.file().to_owned(),
+        problem: match asked {
+            Some(asked) => format!("there is no metric `{asked}`"),
+            None => "no column name is that of a known metric".to_owned(),
+        },
+        candidates: list(
+            if metrics.is_empty() { rest } else { &metrics }.iter().map(|&at| names[at].as_str()),
+        ),
+    })
 }
 
 /// One row of a run.
@@ -249,10 +245,10 @@ impl RowCollector {
     }
 
     fn finish(mut self, table: &CsvTable, options: &ReadOptions) -> Result<RawRuns, Error> {
-        let name = |at: usize| table.headers()[at].clone();
-        let tagged = self.columns.tag.as_ref().map(|(_, name)| name.clone());
-        let metric = tagged.unwrap_or_else(|| name(self.columns.metric));
-        let mut raw = RawRuns { metric, id_column: self.columns.id.map(name), ..RawRuns::default() };
+        let tagged = self.columns.tag.as_ref().map(|(_, name)| name);
+        let metric = tagged.unwrap_or(&table.headers()[self.columns.metric]).clone();
+        let id_column = self.columns.id.map(|id| table.headers()[id].clone());
+        let mut raw = RawRuns { metric, id_column, ..RawRuns::default() };
         self.note_columns(&mut raw, table, options)?;
         let (mut repeated, mut ends) = (0, EmptyEndCounts::default());
         for run in self.runs {
@@ -359,8 +355,11 @@ impl RowCollector {
 
 /// Whether two cells say the same: `0.10` is `0.1`.
 fn is_same_cell(a: &[u8], b: &[u8]) -> bool {
-    let value = |cell| std::str::from_utf8(cell).ok().map(cell_value);
-    a == b || value(a).is_some_and(|a| value(b) == Some(a))
+    a == b
+        || match (std::str::from_utf8(a), std::str::from_utf8(b)) {
+            (Ok(a), Ok(b)) => cell_value(a) == cell_value(b),
+            _ => false,
+        }
 }
 
 /// A cell as messages have it.
@@ -459,12 +458,12 @@ fn check_agreement(
         return Ok(());
     }
     for run in &raw.runs {
-        let there = |value: &&Value| **value != Value::Missing;
-        let own = run.configuration.get(column).filter(there);
         let Some((id, (line, row))) = run.id.as_ref().and_then(|id| Some((id, found.get(id)?))) else {
             continue;
         };
-        if let (Some(own), Some(other)) = (own, row.get(column).filter(there))
+        if let (Some(own), Some(other)) = (run.configuration.get(column), row.get(column))
+            && *own != Value::Missing
+            && *other != Value::Missing
             && own != other
         {
             let name = curves.file_name().unwrap_or_default().to_string_lossy();

@@ -74,27 +74,25 @@ pub(crate) fn metric_rank(name: &str) -> Option<usize> {
 /// How much a metric says by itself, from 1: of detections all sizes before some, the mean return before losses, the first answer before the
 /// first five, a loss before its parts.
 pub fn prominence(name: &str) -> u8 {
+    const PART_WORDS: &str = "small medium large box cls dfl obj kl value policy aux reg rpn mask bbox std";
+    const LESSER_WORDS: &str = "recall precision ar top5 top10 acc5 acc10 prec5 p r";
     let (words, small) = (words(name), name.to_lowercase());
-    let is = |list| has_listed_word(&words, list);
-    let numbered = |list: &str| {
-        words.iter().any(|word| is_listed(word.trim_end_matches(|c: char| c.is_ascii_digit()), list))
-    };
-    let is_part = is("small medium large box cls dfl obj kl value policy aux reg rpn mask bbox std")
-        || small.contains("maxdets=1 ")
-        || small.contains("maxdets=10 ");
+    let is_part =
+        has_listed_word(&words, PART_WORDS) || small.contains("maxdets=1 ") || small.contains("maxdets=10 ");
     let is_of_class = words.iter().any(|word| word.chars().all(|c| c.is_ascii_digit()));
-    let is_lesser = is("recall precision ar top5 top10 acc5 acc10 prec5 p r")
-        || small.contains("@5")
-        || small.contains("@10")
-        || is_of_class;
-    let is_detection = numbered("map ap") || small.contains("average precision");
+    let is_lesser =
+        has_listed_word(&words, LESSER_WORDS) || small.contains("@5") || small.contains("@10") || is_of_class;
+    let is_detection = small.contains("average precision")
+        || words.iter().any(|word| is_listed(word.trim_end_matches(|c: char| c.is_ascii_digit()), "map ap"));
     if is_part {
         1
     } else if is_detection && small.contains("95") {
         7
-    } else if is_detection && !small.contains("50") && !small.contains("75") || is(RETURN_WORDS) {
+    } else if is_detection && !small.contains("50") && !small.contains("75")
+        || has_listed_word(&words, RETURN_WORDS)
+    {
         6
-    } else if is_detection || is("top1") || small.contains("@1") {
+    } else if is_detection || has_listed_word(&words, "top1") || small.contains("@1") {
         5
     } else if is_lesser {
         2
@@ -129,13 +127,13 @@ pub(crate) fn is_index(name: &str) -> bool {
 /// times. A learning rate may be among them if the same metric is there for training and validation, as in the histories of Keras.
 pub(crate) fn is_one_run(headers: &[String]) -> bool {
     let has_pair = headers.iter().any(|name| headers.iter().any(|other| *other == format!("val_{name}")));
-    let is_known = |(at, name): (usize, &String)| {
-        is_metric(name)
-            || at == 0 && is_index(name)
-            || is_listed(&name.to_lowercase(), "time seconds elapsed runtime")
-            || has_pair && is_listed(name, "lr learning_rate")
-    };
-    headers.iter().any(|name| is_metric(name)) && headers.iter().enumerate().all(is_known)
+    headers.iter().any(|name| is_metric(name))
+        && headers.iter().enumerate().all(|(at, name)| {
+            is_metric(name)
+                || at == 0 && is_index(name)
+                || is_listed(&name.to_lowercase(), "time seconds elapsed runtime")
+                || has_pair && is_listed(name, "lr learning_rate")
+        })
 }
 
 /// The place of a name among the usual names of an id column, smallest first.

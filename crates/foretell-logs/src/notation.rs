@@ -15,14 +15,15 @@ impl CommaMeaning {
         let cell = cell.strip_suffix('%').map_or(cell, str::trim_end);
         let digits = cell.trim_start_matches(['+', '-']);
         let (whole, rest) = digits.split_once(',')?;
-        let is_plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_all_digits(whole) {
+            return None;
+        }
         let mantissa = rest.split(['e', 'E']).next().unwrap_or(rest);
-        if is_plain(whole) && is_plain(mantissa) && (mantissa.len() != 3 || whole == "0" || whole.len() > 3) {
+        if is_all_digits(mantissa) && (mantissa.len() != 3 || whole == "0" || whole.len() > 3) {
             return Some(Self::Decimal);
         }
         let (groups, point) = rest.split_once('.').map_or((rest, false), |(groups, _)| (groups, true));
-        let all = std::iter::once(whole).chain(groups.split(','));
-        let grouped = all.skip(1).all(|group| group.len() == 3 && is_plain(group)) && is_plain(whole);
+        let grouped = groups.split(',').all(|group| group.len() == 3 && is_all_digits(group));
         (grouped && (point || groups.contains(','))).then_some(Self::Thousands)
     }
 }
@@ -71,11 +72,14 @@ fn has_decimal_word(text: &str) -> bool {
 
 /// Whether a text has a time such as `10:00:01`, as the lines of logs do.
 fn has_clock_time(text: &str) -> bool {
-    let is_clock = |window: &[u8]| {
-        let digit = |at: usize| window[at].is_ascii_digit();
-        digit(0) && digit(1) && window[2] == b':' && digit(3) && digit(4)
-    };
-    text.as_bytes().windows(5).any(is_clock)
+    text.as_bytes()
+        .windows(5)
+        .any(|window| window[2] == b':' && [0, 1, 3, 4].iter().all(|&at| window[at].is_ascii_digit()))
+}
+
+/// False for the empty text.
+pub(crate) fn is_all_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

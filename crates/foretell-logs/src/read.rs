@@ -113,15 +113,15 @@ pub fn recorded_from_runs(
     path: &Path,
     options: &ReadOptions,
 ) -> Result<RecordedSet, Error> {
-    let raw_run = |run: &Run| RawRun {
+    let raw_runs = runs.iter().map(|run| RawRun {
         id: Some(run.id.clone()),
         configuration: run.configuration.clone(),
         steps: run.curve.steps().to_vec(),
         values: run.curve.scores().iter().map(|&score| metric.direction.to_value(score)).collect(),
         ..RawRun::default()
-    };
+    });
     let raw = RawRuns {
-        runs: runs.iter().map(raw_run).collect(),
+        runs: raw_runs.collect(),
         metric: metric.name.clone(),
         direction: Some(metric.direction),
         ..RawRuns::default()
@@ -141,11 +141,12 @@ pub fn update_logs(
     before: Option<(ImportManifest, &Path)>,
     watch: &mut dyn FnMut(ReadProgress),
 ) -> Result<(RecordedSet, ImportManifest), Error> {
-    let runs_of = |(manifest, kept): (ImportManifest, &Path)| {
+    let mut earlier = None;
+    if let Some((manifest, kept)) = before {
         let raw = json_lines::read(TextSource::open(kept, options.limits)?, &ReadOptions::default())?;
-        Ok::<_, Error>(old::EarlierImport { manifest, runs: raw.runs })
-    };
-    let (raw, manifest) = old::read(paths, options, before.map(runs_of).transpose()?, watch)?;
+        earlier = Some(old::EarlierImport { manifest, runs: raw.runs });
+    }
+    let (raw, manifest) = old::read(paths, options, earlier, watch)?;
     let first = paths.first().map_or(Path::new("."), PathBuf::as_path);
     Ok((collect(raw, set_name(first), first, options)?, manifest))
 }

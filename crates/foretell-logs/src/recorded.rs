@@ -66,11 +66,11 @@ impl RecordedSet {
     #[must_use]
     pub fn only(&self, indices: &[usize]) -> (Vec<Run>, ColumnDeclarations) {
         let columns = self.configurations.features_by_runs(indices);
-        let run = |&at: &usize| Run {
+        let runs = indices.iter().map(|&at| Run {
             configuration: self.configurations.configuration(at, |name| columns.groups.contains_key(name)),
             ..self.runs[at].clone()
-        };
-        (indices.iter().map(run).collect(), columns)
+        });
+        (runs.collect(), columns)
     }
 
     /// Run `at` with every column of the file, as [`ReadOptions::keep_all_columns`](crate::ReadOptions::keep_all_columns) gives

@@ -14,7 +14,7 @@ fn curve_bits(run: &Run) -> impl Iterator<Item = u64> + '_ {
 /// For each run the first one with bit by bit the same curve. Only a digest of each curve is kept, so that memory is that of the runs.
 pub(crate) fn same_curves(runs: &[Run]) -> Vec<usize> {
     let mut seen: HashMap<u64, Vec<usize>> = HashMap::new();
-    let first = |(at, run): (usize, &Run)| {
+    let firsts = runs.iter().enumerate().map(|(at, run)| {
         let mut digest = DefaultHasher::new();
         curve_bits(run).for_each(|word| digest.write_u64(word));
         let alike = seen.entry(digest.finish()).or_default();
@@ -23,8 +23,8 @@ pub(crate) fn same_curves(runs: &[Run]) -> Vec<usize> {
             alike.push(at);
             at
         })
-    };
-    runs.iter().enumerate().map(first).collect()
+    });
+    firsts.collect()
 }
 
 /// The values of a configuration; `None` if all are unknown, because two unknown configurations are not equal.

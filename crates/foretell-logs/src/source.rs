@@ -72,14 +72,13 @@ pub(crate) struct TextSource {
 impl TextSource {
     /// Opens `file`; the first two bytes show whether it is gzip.
     pub(crate) fn open(file: &Path, limits: FileLimits) -> Result<Self, Error> {
-        let fail = |source| Error::io(file, source);
-        let mut raw = BufReader::with_capacity(1 << 16, File::open(file).map_err(fail)?);
-        let start = raw.fill_buf().map_err(fail)?;
+        let mut raw = BufReader::with_capacity(1 << 16, File::open(file).map_err(Error::io_at(file))?);
+        let start = raw.fill_buf().map_err(Error::io_at(file))?;
         let (gzip, parquet) = (start.starts_with(&[0x1f, 0x8b]), start.starts_with(b"PAR1"));
         let plain: Box<dyn Read> = if parquet {
-            parquet::text(raw.into_inner()).map_err(fail)?
+            parquet::text(raw.into_inner()).map_err(Error::io_at(file))?
         } else if gzip {
-            let packed = raw.get_ref().metadata().map_err(fail)?.len();
+            let packed = raw.get_ref().metadata().map_err(Error::io_at(file))?.len();
             Box::new(LimitedDecoder {
                 left: limits.expanded_limit(packed),
                 packed,
@@ -168,7 +167,7 @@ pub(crate) fn read_error(file: &Path, gzip: bool, line: u64, source: io::Error) 
     if gzip && damaged {
         return Error::Gzip { file: file.to_owned(), line, message: source.to_string() };
     }
-    Error::io(file, source)
+    Error::io_at(file)(source)
 }
 
 /// Turns every line ending into `\n`, ends the last line, and drops a byte-order mark.

@@ -69,12 +69,11 @@ pub(crate) fn curve_family<'a>(
     if let Some(metric) = metric {
         return families.iter().find(|family| family.prefix == metric || family.name() == metric);
     }
-    let named = || families.iter().filter(|family| is_curve_prefix(&family.prefix));
-    let longest = named().map(|family| family.columns.len()).max().unwrap_or(0);
-    let rank = |family: &&ColumnFamily| {
+    let named = families.iter().filter(|family| is_curve_prefix(&family.prefix));
+    let longest = named.clone().map(|family| family.columns.len()).max().unwrap_or(0);
+    let best = named.filter(|family| 2 * family.columns.len() >= longest).min_by_key(|family| {
         (metric_rank(&family.prefix).unwrap_or(usize::MAX), usize::MAX - family.columns.len())
-    };
-    let best = named().filter(|family| 2 * family.columns.len() >= longest).min_by_key(rank);
+    });
     best.or_else(|| {
         // reversed, because the last of equal lengths wins: the first one of the table is meant
         let unnamed = families.iter().rev().filter(|family| family.columns.len() >= 3);
@@ -99,8 +98,9 @@ pub(crate) fn read(
     let known: Vec<usize> = (0..table.headers().len()).filter(|at| !series.contains(at)).collect();
     let explicit = options.id_column.as_deref().map(|name| table.column(name, "id column")).transpose()?;
     if let Some(at) = explicit.filter(|at| series.contains(at)) {
-        let holds = |family: &&ColumnFamily| family.columns.iter().any(|&(_, column)| column == at);
-        let series = others.iter().copied().chain([family]).find(holds).map_or(family, |family| family);
+        let mut other_series = others.iter().copied();
+        let series = other_series.find(|family| family.columns.iter().any(|&(_, column)| column == at));
+        let series = series.unwrap_or(family);
         let (file, column) = (table.file().to_owned(), table.headers()[at].clone());
         return Err(Error::IdInSeries { file, column, series: series.name().to_owned() });
     }
@@ -122,9 +122,11 @@ pub(crate) fn read(
 
 /// Families that are other series, not configuration: named like a metric, or with the very steps of the curves.
 fn other_series<'a>(family: &ColumnFamily, all: &'a [ColumnFamily]) -> Vec<&'a ColumnFamily> {
-    let same_steps = |other: &ColumnFamily| family.columns.len() >= 5 && other.steps() == family.steps();
     all.iter()
-        .filter(|other| other.prefix != family.prefix && (is_metric(&other.prefix) || same_steps(other)))
+        .filter(|other| other.prefix != family.prefix)
+        .filter(|other| {
+            is_metric(&other.prefix) || family.columns.len() >= 5 && other.steps() == family.steps()
+        })
         .collect()
 }
 

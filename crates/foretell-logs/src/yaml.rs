@@ -1,5 +1,6 @@
 //! YAML texts as trees whose nodes know their place; plain scalars are read as PyYAML reads them.
 
+use crate::notation::is_all_digits;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
@@ -83,8 +84,9 @@ impl<'a> YamlReader<'a> {
     }
 
     fn bytes(&self, span: Span) -> Range<usize> {
-        let byte = |at: usize| self.bytes[at.min(self.bytes.len() - 1)];
-        byte(span.start.index())..byte(span.end.index())
+        let [start, end] =
+            [span.start, span.end].map(|mark| self.bytes[mark.index().min(self.bytes.len() - 1)]);
+        start..end
     }
 
     fn node(&mut self, event: Event<'a>, span: Span, level: usize) -> Result<YamlNode, String> {
@@ -283,30 +285,32 @@ fn number(text: &str) -> Option<f64> {
     }
     let plain: Cow<'_, str> =
         if digits.contains('_') { digits.replace('_', "").into() } else { digits.into() };
-    let radix = |digits: &str, radix| u64::from_str_radix(digits, radix).ok().map(|number| number as f64);
     let absolute = if let Some(binary) = plain.strip_prefix("0b") {
-        radix(binary, 2)
+        parse_integer(binary, 2)
     } else if let Some(hexadecimal) = plain.strip_prefix("0x") {
-        radix(hexadecimal, 16)
+        parse_integer(hexadecimal, 16)
     } else if plain.contains(':') {
         parse_sexagesimal(&plain)
     } else if plain.bytes().all(|byte| byte.is_ascii_digit()) {
-        if plain.len() > 1 && plain.starts_with('0') { radix(&plain, 8) } else { plain.parse().ok() }
+        if plain.len() > 1 && plain.starts_with('0') { parse_integer(&plain, 8) } else { plain.parse().ok() }
     } else {
         parse_decimal(&plain)
     };
     absolute.map(|absolute| sign * absolute)
 }
 
+fn parse_integer(digits: &str, radix: u32) -> Option<f64> {
+    u64::from_str_radix(digits, radix).ok().map(|number| number as f64)
+}
+
 /// A number with a point, and an exponent with a sign.
 fn parse_decimal(text: &str) -> Option<f64> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).map_or((text, None), |(m, e)| (m, Some(e)));
-    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let (whole, fraction) = mantissa.split_once('.')?;
-    let is_mantissa = is_digits(whole) && is_digits(fraction) && mantissa.len() > 1;
-    let is_exponent = exponent.is_none_or(|exponent| {
-        exponent.strip_prefix(['-', '+']).is_some_and(|digits| !digits.is_empty() && is_digits(digits))
-    });
+    let is_mantissa =
+        whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) && mantissa.len() > 1;
+    let is_exponent =
+        exponent.is_none_or(|exponent| exponent.strip_prefix(['-', '+']).is_some_and(is_all_digits));
     if is_mantissa && is_exponent { text.parse().ok() } else { None }
 }
 

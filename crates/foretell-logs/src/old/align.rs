@@ -2,7 +2,7 @@
 
 use super::packed::{CurveResource, PackedSeries};
 use super::point::LoggedPoint;
-use super::series::{LogSeries, RunEnd, RunLog, is_epoch};
+use super::series::{RunEnd, RunLog, is_epoch};
 use crate::note::{Note, NoteTopic};
 use crate::raw::RawRun;
 
@@ -19,10 +19,8 @@ pub(crate) struct AlignedCurve {
 
 /// Packs the points of all series of a run that is read to its end: a run of many points takes a quarter of the memory.
 pub(crate) fn pack(run: &mut RunLog, keep_times: bool) {
-    let kept = |(name, series): (&String, &LogSeries)| {
-        (!is_epoch(name) && !series.points.is_empty()).then(|| name.clone())
-    };
-    let names: Vec<String> = run.series.iter().filter_map(kept).collect();
+    let unpacked = run.series.iter().filter(|(name, series)| !is_epoch(name) && !series.points.is_empty());
+    let names: Vec<String> = unpacked.map(|(name, _)| name.clone()).collect();
     for name in names {
         let (points, replaced) = points(run, &name);
         let paces = [CurveResource::Step, CurveResource::Epoch]
@@ -157,15 +155,21 @@ pub(crate) fn resource(
 /// Whether the value of epoch 0 is that of the network before it was trained: the last epoch is the number that was planned, or the
 /// training itself logs from epoch 1 to the same last epoch.
 fn is_evaluated_first(run: &RunLog, metric: &str) -> bool {
-    let ends = |name: &str| {
-        let points = points(run, name).0;
-        points.first().zip(points.last()).and_then(|(first, last)| first.epoch.zip(last.epoch))
+    let Some((first, last)) = epoch_range(run, metric).filter(|(first, last)| first < last) else {
+        return false;
     };
-    let Some((first, last)) = ends(metric).filter(|(first, last)| first < last) else { return false };
-    let later = |name: &String| {
-        !is_epoch(name) && ends(name).is_some_and(|(start, end)| start > 0.0 && start <= 1.0 && end >= last)
-    };
-    first == 0.0 && (run.planned.is_some_and(|planned| last >= planned) || run.series.keys().any(later))
+    let others = run.series.keys().filter(|name| !is_epoch(name));
+    first == 0.0
+        && (run.planned.is_some_and(|planned| last >= planned)
+            || others
+                .filter_map(|name| epoch_range(run, name))
+                .any(|(start, end)| start > 0.0 && start <= 1.0 && end >= last))
+}
+
+/// The first and the last epoch of a series.
+fn epoch_range(run: &RunLog, name: &str) -> Option<(f64, f64)> {
+    let points = points(run, name).0;
+    Some((points.first()?.epoch?, points.last()?.epoch?))
 }
 
 /// The curve of `metric` in `run`.
@@ -242,14 +246,12 @@ const MIN_REPLAY_RUNS: usize = 4;
 ///
 /// `runs` are (last step, how it ended); a run that diverged has no last step that tells. Ends that differ by a hundredth are alike.
 fn target(runs: &[(Option<f64>, RunEnd)]) -> Option<f64> {
-    let ends = |holds: fn(RunEnd) -> bool| {
+    let [finished, unknown] = [RunEnd::Finished, RunEnd::Unknown].map(|wanted| {
         let mut ends: Vec<f64> =
-            runs.iter().filter(|(_, ended)| holds(*ended)).filter_map(|(last, _)| *last).collect();
+            runs.iter().filter(|(_, ended)| *ended == wanted).filter_map(|(last, _)| *last).collect();
         ends.sort_by(|a, b| b.total_cmp(a));
         ends
-    };
-    let finished = ends(|ended| ended == RunEnd::Finished);
-    let unknown = ends(|ended| ended == RunEnd::Unknown);
+    });
     let (ends, needed) = match (finished.len(), unknown.len()) {
         (0, 0) => return None,
         (0, count) => (unknown, count.div_ceil(20).max(2).min(count)),

@@ -1,6 +1,6 @@
 //! Trainings that two tools logged, such as a script with two loggers: the values of their metrics are the same, and one run stays.
 
-use super::series::{LogSeries, RunEnd, RunLog, is_epoch};
+use super::series::{RunEnd, RunLog, is_epoch};
 use super::survey::LeftOut;
 use foretell::direction_of;
 use std::collections::{BTreeSet, HashMap};
@@ -16,13 +16,13 @@ type SeriesMark = (usize, [u32; 4]);
 
 /// The marks of the metrics of a run that vary.
 fn marks(run: &RunLog) -> BTreeSet<SeriesMark> {
-    let mark = |series: &LogSeries| {
+    let metrics = run.series.iter().filter(|(name, _)| direction_of(name).is_some() && !is_epoch(name));
+    let marks = metrics.filter_map(|(_, series)| {
         let (low, high) = series.range?;
         let numbers = [series.first.1, series.last.1, low, high].map(|number| (number as f32).to_bits());
         (series.count >= MIN_MARK_VALUES && numbers[2] != numbers[3]).then_some((series.count, numbers))
-    };
-    let metrics = run.series.iter().filter(|(name, _)| direction_of(name).is_some() && !is_epoch(name));
-    metrics.filter_map(|(_, series)| mark(series)).collect()
+    });
+    marks.collect()
 }
 
 /// How much the log of a run records in addition to its values: its end, and its duration.
@@ -42,12 +42,12 @@ pub(crate) fn without_doubles(runs: Vec<RunLog>, left_out: &mut Vec<LeftOut>) ->
     let mut places: HashMap<SeriesMark, Vec<usize>> = HashMap::new();
     for run in runs {
         let marks = marks(&run);
-        let is_same = |&&at: &&usize| {
+        let mut candidates = marks.iter().filter_map(|mark| places.get(mark)).flatten().copied();
+        let same = candidates.find(|&at| {
             let (other, theirs) = &kept[at];
             let (few, many) = if theirs.len() < marks.len() { (theirs, &marks) } else { (&marks, theirs) };
             other.format != run.format && few.is_subset(many)
-        };
-        let same = marks.iter().filter_map(|mark| places.get(mark)).flatten().find(is_same).copied();
+        });
         if let Some(at) = same {
             merge_logs(&mut kept[at].0, run, left_out);
             continue;

@@ -105,9 +105,9 @@ pub(crate) fn read(
     let mut gathered = gather(paths, options, &wanted, None, watch)?;
     let survey = LogSurvey::from_runs(&gathered.runs, &gathered.left_out);
     let metric = metric(&survey, options, &file)?;
-    let unread = |run: &RunLog| run.series.get(&metric).is_some_and(|series| !series.has_points());
     // each run has kept the points of its own best name only, which may not be the metric that was chosen for all of them
-    if wanted.metric.is_none() && gathered.runs.iter().any(unread) {
+    let mut chosen = gathered.runs.iter().filter_map(|run| run.series.get(&metric));
+    if wanted.metric.is_none() && chosen.any(|series| !series.has_points()) {
         wanted.metric = Some(metric.clone());
         gathered = gather(paths, options, &wanted, None, watch)?;
     }
@@ -162,17 +162,6 @@ fn update(
 
 /// The metric that was asked for, or the one that is preferred.
 fn metric(survey: &LogSurvey, options: &ReadOptions, file: &Path) -> Result<String, Error> {
-    let candidates = || {
-        let shown = survey.metrics.iter().take(20).map(|metric| {
-            let range =
-                metric.range.map_or("no finite value".to_owned(), |(low, high)| format!("{low} … {high}"));
-            format!("`{}` ({}, {range})", metric.name, count(metric.runs, "run"))
-        });
-        let shown: Vec<String> = shown.collect();
-        let more = survey.metrics.len().saturating_sub(20);
-        if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
-    };
-    let fail = |problem: String| Error::Metric { file: file.to_owned(), problem, candidates: candidates() };
     if survey.metrics.is_empty() {
         let problem = match &survey.left_out[..] {
             [first, ..] => {
@@ -182,14 +171,27 @@ fn metric(survey: &LogSurvey, options: &ReadOptions, file: &Path) -> Result<Stri
         };
         return Err(Error::Old { file: file.to_owned(), problem });
     }
-    match &options.metric {
-        Some(asked) if survey.metrics.iter().any(|metric| metric.name == *asked) => Ok(asked.clone()),
-        Some(asked) => Err(fail(format!("there is no metric `{asked}`"))),
+    let problem = match &options.metric {
+        Some(asked) if survey.metrics.iter().any(|metric| metric.name == *asked) => return Ok(asked.clone()),
+        Some(asked) => format!("there is no metric `{asked}`"),
         None => match survey.preferred_metric() {
-            Some(metric) => Ok(metric.name.clone()),
-            None => Err(fail("no logged name is that of a known metric".to_owned())),
+            Some(metric) => return Ok(metric.name.clone()),
+            None => "no logged name is that of a known metric".to_owned(),
         },
-    }
+    };
+    Err(Error::Metric { file: file.to_owned(), problem, candidates: list_metrics(survey) })
+}
+
+/// The first logged metrics, with the number of runs and the range of each.
+fn list_metrics(survey: &LogSurvey) -> String {
+    let shown = survey.metrics.iter().take(20).map(|metric| {
+        let range =
+            metric.range.map_or("no finite value".to_owned(), |(low, high)| format!("{low} … {high}"));
+        format!("`{}` ({}, {range})", metric.name, count(metric.runs, "run"))
+    });
+    let shown: Vec<String> = shown.collect();
+    let more = survey.metrics.len().saturating_sub(20);
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }
 
 /// Reads all sources below `paths`.
@@ -241,8 +243,8 @@ pub(crate) fn gather(
                 gathered.left_out.push(LeftOut { what: source.name.clone(), why: error.to_string() });
             }
         }
-        let why = || LeftOut { what: source.name.clone(), why: "deleted in its tool".to_owned() };
-        gathered.left_out.extend((0..deleted).map(|_| why()));
+        let left = LeftOut { what: source.name.clone(), why: "deleted in its tool".to_owned() };
+        gathered.left_out.extend(std::iter::repeat_n(left, deleted));
         let ids = found.into_iter().filter_map(|run| gathered.add(run, wanted)).collect();
         gathered.sources.push(SourceRead::from_source(source, ids)?);
     }
@@ -355,8 +357,10 @@ fn read_source(
 fn is_text_file(file: &Path) -> Result<bool, Error> {
     use std::io::Read;
     let mut first = [0];
-    let fail = |source| Error::io(file, source);
-    let read = std::fs::File::open(file).map_err(fail)?.read(&mut first).map_err(fail)?;
+    let read = std::fs::File::open(file)
+        .map_err(Error::io_at(file))?
+        .read(&mut first)
+        .map_err(Error::io_at(file))?;
     Ok(read == 1 && first[0] == b'{')
 }
 

@@ -18,6 +18,10 @@ fn number_field(row: &Map<String, Json>, name: &str) -> Option<f64> {
     row.get(name).and_then(json::number)
 }
 
+fn index_field(row: &Map<String, Json>, name: &str) -> Option<usize> {
+    row.get(name).and_then(Json::as_u64).and_then(|at| usize::try_from(at).ok())
+}
+
 /// The numbers of a row, those of nested objects named `outer/inner`.
 fn collect_numbers(prefix: &str, row: &Map<String, Json>, found: &mut Vec<(String, f64)>) {
     for (name, value) in row {
@@ -69,13 +73,14 @@ pub(crate) fn ray(file: &Path, id: &str, wanted: &SeriesFilter) -> Result<RunLog
 /// `trainer_state.json` of transformers' Trainer. What was logged while it trained is named `train_…` where evaluations are there, too.
 pub(crate) fn read_transformers(file: &Path, id: &str, wanted: &SeriesFilter) -> Result<RunLog, Error> {
     let mut run = RunLog::new(id, LogFormat::Transformers);
-    let text = std::fs::read_to_string(file).map_err(|source| Error::io(file, source))?;
-    let damaged = |problem: &str| Error::Old { file: file.to_owned(), problem: problem.to_owned() };
+    let text = std::fs::read_to_string(file).map_err(Error::io_at(file))?;
     let Some(Json::Object(state)) = json::parse(&text) else {
-        return Err(damaged("the file is not a complete JSON object. Copy it again"));
+        let problem = "the file is not a complete JSON object. Copy it again".to_owned();
+        return Err(Error::Old { file: file.to_owned(), problem });
     };
     let Some(Json::Array(history)) = state.get("log_history") else {
-        return Err(damaged("the list `log_history` is missing"));
+        let problem = "the list `log_history` is missing".to_owned();
+        return Err(Error::Old { file: file.to_owned(), problem });
     };
     for row in history.iter().filter_map(Json::as_object) {
         let (epoch, step) = (number_field(row, "epoch"), number_field(row, "step"));
@@ -111,12 +116,12 @@ pub(crate) fn read_transformers(file: &Path, id: &str, wanted: &SeriesFilter) ->
 
 fn for_each_line(file: &Path, mut one: impl FnMut(u64, &str)) -> Result<(), Error> {
     use std::io::BufRead;
-    let fail = |source| Error::io(file, source);
-    let mut reader = std::io::BufReader::with_capacity(1 << 16, std::fs::File::open(file).map_err(fail)?);
+    let mut reader =
+        std::io::BufReader::with_capacity(1 << 16, std::fs::File::open(file).map_err(Error::io_at(file))?);
     let (mut bytes, mut line) = (Vec::new(), 0);
     loop {
         bytes.clear();
-        if reader.read_until(b'\n', &mut bytes).map_err(fail)? == 0 {
+        if reader.read_until(b'\n', &mut bytes).map_err(Error::io_at(file))? == 0 {
             return Ok(());
         }
         line += 1;
@@ -178,9 +183,8 @@ fn apply_operation(
     trials: &mut Vec<(usize, RunLog)>,
     wanted: &SeriesFilter,
 ) {
-    let id = |name: &str| row.get(name).and_then(Json::as_u64).and_then(|at| usize::try_from(at).ok());
-    let trial = id("trial_id");
-    match id("op_code") {
+    let (trial, study) = (index_field(row, "trial_id"), index_field(row, "study_id"));
+    match index_field(row, "op_code") {
         Some(0) => {
             let directions = row.get("directions").and_then(Json::as_array);
             studies.push(JournalStudy {
@@ -191,14 +195,12 @@ fn apply_operation(
             });
         }
         Some(1) => {
-            if let Some(study) = id("study_id").and_then(|at| studies.get_mut(at)) {
+            if let Some(study) = study.and_then(|at| studies.get_mut(at)) {
                 study.deleted = true;
             }
         }
         Some(4) => {
-            let Some((place, study)) = id("study_id").and_then(|at| Some((at, studies.get_mut(at)?))) else {
-                return;
-            };
+            let Some((place, study)) = study.and_then(|at| Some((at, studies.get_mut(at)?))) else { return };
             let run = create_trial(row, study.trials);
             study.trials += 1;
             trials.push((place, run));

@@ -10,21 +10,21 @@ use std::path::Path;
 
 /// Whether the text is that of a run's `meta.yaml`.
 pub(crate) fn is_run_metadata(text: &str) -> bool {
-    let starts = |name: &str| text.lines().any(|line| line.starts_with(name));
-    (starts("run_id:") || starts("run_uuid:")) && starts("lifecycle_stage:")
+    text.lines().any(|line| line.starts_with("run_id:") || line.starts_with("run_uuid:"))
+        && text.lines().any(|line| line.starts_with("lifecycle_stage:"))
 }
 
 /// The run in `folder`; `None` if it was deleted.
 pub(crate) fn read(folder: &Path, wanted: &SeriesFilter) -> Result<Option<RunLog>, Error> {
     let meta = yaml::settings(&nearby::text(&folder.join("meta.yaml")));
-    let text = |name: &str| meta.get(name).map(Value::to_string);
-    if text("lifecycle_stage").as_deref() == Some("deleted") {
+    let [stage, name, id, uuid, ended] = ["lifecycle_stage", "run_name", "run_id", "run_uuid", "status"]
+        .map(|field| meta.get(field).map(Value::to_string));
+    if stage.as_deref() == Some("deleted") {
         return Ok(None);
     }
-    let name = text("run_name").filter(|name| !name.is_empty());
-    let own = text("run_id").or_else(|| text("run_uuid")).unwrap_or_default();
-    let mut run = RunLog::new(name.unwrap_or(own), LogFormat::Mlflow);
-    run.ended = status(text("status").unwrap_or_default().as_str());
+    let name = name.filter(|name| !name.is_empty()).or(id).or(uuid).unwrap_or_default();
+    let mut run = RunLog::new(name, LogFormat::Mlflow);
+    run.ended = status(ended.unwrap_or_default().as_str());
     let mut files = Vec::new();
     files_below(&folder.join("params"), "", &mut files)?;
     for (name, path) in files.drain(..) {
@@ -68,12 +68,11 @@ fn files_below(
 }
 
 fn read_metric(file: &Path, name: &str, run: &mut RunLog, wanted: &SeriesFilter) -> Result<(), Error> {
-    let fail = |source| Error::io(file, source);
-    let mut reader = BufReader::new(std::fs::File::open(file).map_err(fail)?);
+    let mut reader = BufReader::new(std::fs::File::open(file).map_err(Error::io_at(file))?);
     let (mut text, mut line) = (Vec::new(), 0);
     loop {
         text.clear();
-        if reader.read_until(b'\n', &mut text).map_err(fail)? == 0 {
+        if reader.read_until(b'\n', &mut text).map_err(Error::io_at(file))? == 0 {
             return Ok(());
         }
         line += 1;

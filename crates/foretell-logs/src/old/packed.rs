@@ -81,18 +81,11 @@ impl PackedSeries {
         paces: [Option<f64>; 2],
         keep_times: bool,
     ) -> Self {
-        // inside this file NaN stands for a point that has none
-        let some = |read: fn(&LoggedPoint) -> Option<f64>| {
-            let has = points.iter().any(|point| read(point).is_some());
-            has.then(|| {
-                NumberSequence::pack(points.iter().map(|point| read(point).unwrap_or(f64::NAN)).collect())
-            })
-        };
         Self {
             values: points.iter().map(|point| point.value).collect(),
             steps: NumberSequence::pack(points.iter().map(|point| point.step).collect()),
-            epochs: some(|point| point.epoch),
-            times: some(|point| point.time).filter(|_| keep_times),
+            epochs: pack_known(points.iter().map(|point| point.epoch)),
+            times: pack_known(points.iter().map(|point| point.time)).filter(|_| keep_times),
             paces,
             replaced,
         }
@@ -100,13 +93,10 @@ impl PackedSeries {
 
     /// The points, as they were before.
     pub(crate) fn points(&self) -> impl Iterator<Item = LoggedPoint> + '_ {
-        let number = |numbers: &Option<NumberSequence>, at: usize| {
-            numbers.as_ref().map(|numbers| numbers.get(at)).filter(|number| !number.is_nan())
-        };
         self.values.iter().enumerate().map(move |(at, &value)| LoggedPoint {
             step: self.steps.get(at),
-            epoch: number(&self.epochs, at),
-            time: number(&self.times, at),
+            epoch: self.epochs.as_ref().map(|epochs| epochs.get(at)).filter(|epoch| !epoch.is_nan()),
+            time: self.times.as_ref().map(|times| times.get(at)).filter(|time| !time.is_nan()),
             value,
         })
     }
@@ -134,6 +124,12 @@ impl PackedSeries {
             CurveResource::Time => None,
         }
     }
+}
+
+/// `None` if no point has a number. Inside this file NaN stands for a point that has none.
+fn pack_known(numbers: impl Iterator<Item = Option<f64>> + Clone) -> Option<NumberSequence> {
+    let has_number = numbers.clone().any(|number| number.is_some());
+    has_number.then(|| NumberSequence::pack(numbers.map(|number| number.unwrap_or(f64::NAN)).collect()))
 }
 
 #[cfg(test)]

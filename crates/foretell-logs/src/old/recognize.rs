@@ -3,7 +3,7 @@
 use super::{LogFormat, mlflow, study, tables, tensorboard, wandb};
 use crate::error::Error;
 use crate::history::begins_one;
-use crate::locate::natural;
+use crate::locate::{file_name, natural};
 use crate::notation::is_heading;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -49,9 +49,12 @@ pub(crate) enum FileKind {
 
 /// The kind of a file by its first bytes; a database is opened.
 pub(crate) fn kind(file: &Path) -> Result<FileKind, Error> {
-    let fail = |source| Error::io(file, source);
     let mut start = Vec::new();
-    fs::File::open(file).map_err(fail)?.take(SNIFFED_BYTES).read_to_end(&mut start).map_err(fail)?;
+    fs::File::open(file)
+        .map_err(Error::io_at(file))?
+        .take(SNIFFED_BYTES)
+        .read_to_end(&mut start)
+        .map_err(Error::io_at(file))?;
     if start.starts_with(b"SQLite format 3\0") {
         return Ok(database(file)?.map_or(FileKind::Other, FileKind::Log));
     }
@@ -102,7 +105,6 @@ fn text_kind(start: &[u8]) -> FileKind {
     };
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let line = text.lines().next().unwrap_or_default();
-    let has = |name: &str| text.contains(&format!("\"{name}\""));
     if line.starts_with('{') {
         return if study::is_log(line) {
             FileKind::Log(LogFormat::Foretell)
@@ -110,7 +112,9 @@ fn text_kind(start: &[u8]) -> FileKind {
             FileKind::Log(LogFormat::Optuna)
         } else if line.contains("\"training_iteration\"") && line.contains("\"trial_id\"") {
             FileKind::Log(LogFormat::Ray)
-        } else if has("log_history") || (has("best_model_checkpoint") && has("global_step")) {
+        } else if text.contains("\"log_history\"")
+            || (text.contains("\"best_model_checkpoint\"") && text.contains("\"global_step\""))
+        {
             FileKind::Log(LogFormat::Transformers)
         } else if line.contains("\"values\"") {
             FileKind::Table
@@ -127,8 +131,11 @@ fn text_kind(start: &[u8]) -> FileKind {
     // a header needs two names; only the first, that of an index, may be empty
     let separator = [',', ';', '\t'].into_iter().max_by_key(|&s| line.matches(s).count()).unwrap_or(',');
     let headers: Vec<&str> = line.split(separator).map(|name| name.trim().trim_matches('"')).collect();
-    let is_name = |(at, name): (usize, &&str)| name.len() <= 200 && (at == 0 || !name.is_empty());
-    if headers.len() < 2 || !headers.iter().enumerate().all(is_name) || !is_heading(&headers) {
+    if headers.len() < 2
+        || headers.iter().any(|name| name.len() > 200)
+        || headers[1..].contains(&"")
+        || !is_heading(&headers)
+    {
         return FileKind::Other;
     }
     tables::format_of(&headers).map_or(FileKind::Table, FileKind::Log)
@@ -138,12 +145,12 @@ fn text_kind(start: &[u8]) -> FileKind {
 fn history_kind(text: &str) -> FileKind {
     let names = text.split('"').skip(1).step_by(2);
     let followed = text.split('"').skip(2).step_by(2);
-    let is_list = |(name, after): (&str, &str)| {
+    let has_values = names.zip(followed).any(|(name, after)| {
         let after = after.trim_start().trim_start_matches(':').trim_start();
         let first = after.strip_prefix('[').map(|list| list.trim_start().chars().next());
         crate::names::is_metric(name) && matches!(first, Some(Some('0'..='9' | '-' | 'N' | 'n')))
-    };
-    if names.zip(followed).any(is_list) { FileKind::Log(LogFormat::Table) } else { FileKind::Other }
+    });
+    if has_values { FileKind::Log(LogFormat::Table) } else { FileKind::Other }
 }
 
 /// The files below `path`; with `only`, files of other kinds are skipped.
@@ -191,10 +198,9 @@ struct FolderWalk<'a> {
 
 impl FolderWalk<'_> {
     fn folder(&mut self, folder: &Path, depth: usize) -> Result<(), Error> {
-        let fail = |source| Error::io(folder, source);
         let mut entries: Vec<PathBuf> = Vec::new();
-        for entry in fs::read_dir(folder).map_err(fail)? {
-            entries.push(entry.map_err(fail)?.path());
+        for entry in fs::read_dir(folder).map_err(Error::io_at(folder))? {
+            entries.push(entry.map_err(Error::io_at(folder))?.path());
         }
         entries.sort();
         let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -205,18 +211,19 @@ impl FolderWalk<'_> {
             let kind = kind(&file).unwrap_or(FileKind::Other);
             kinds.push((file, kind));
         }
-        let is = |format: LogFormat| kinds.iter().any(|(_, kind)| *kind == FileKind::Log(format));
-        if is(LogFormat::Mlflow) && kinds.iter().any(|(file, _)| file.ends_with("meta.yaml")) {
+        if kinds.iter().any(|(_, kind)| *kind == FileKind::Log(LogFormat::Mlflow))
+            && kinds.iter().any(|(file, _)| file.ends_with("meta.yaml"))
+        {
             self.file(&folder.join("meta.yaml"), FileKind::Log(LogFormat::Mlflow));
             return Ok(());
         }
         // a trial of Ray has all of its results in one file, and the same in two others
-        let of_ray = is(LogFormat::Ray) && self.only.is_none_or(|only| only == LogFormat::Ray);
+        let reads_ray = self.only.is_none_or(|only| only == LogFormat::Ray);
         let result = kinds.iter().position(|(file, kind)| {
             *kind == FileKind::Log(LogFormat::Ray) && file.extension().is_some_and(|ending| ending == "json")
         });
         for (at, (file, kind)) in kinds.into_iter().enumerate() {
-            let again = of_ray
+            let again = reads_ray
                 && result.is_some_and(|result| result != at)
                 && matches!(kind, FileKind::Log(LogFormat::Ray | LogFormat::TensorBoard));
             if again {
@@ -276,13 +283,10 @@ impl FolderWalk<'_> {
     /// The path from the root, or the name of the root's folder.
     fn name(&self, path: &Path) -> String {
         let inner = path.strip_prefix(self.root).unwrap_or(path).to_string_lossy().replace('\\', "/");
-        let own = |path: &Path| {
-            path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-        };
         if inner.is_empty() || self.root.is_file() {
-            let name = own(path);
+            let name = file_name(path);
             return if name.is_empty() {
-                path.canonicalize().map(|path| own(&path)).unwrap_or_default()
+                path.canonicalize().map(|path| file_name(&path)).unwrap_or_default()
             } else {
                 name
             };
@@ -315,19 +319,17 @@ impl FolderWalk<'_> {
     /// A table of Keras or Lightning next to the event files of the same training holds no more than they do, and no times.
     fn skip_redundant_tables(&mut self) {
         let events = &self.events;
-        let is_doubled = |source: &mut LogSource| {
-            let folder = source.files.first().and_then(|file| file.parent());
-            let logs = |folder: &Path| {
-                events.keys().any(|of| of == folder || of.parent() == Some(folder) && is_run_part(of))
-            };
+        let doubled = self.found.sources.extract_if(.., |source| {
+            let Some(folder) = source.files.first().and_then(|file| file.parent()) else { return false };
             match source.format {
-                LogFormat::Keras => folder.is_some_and(logs),
-                LogFormat::Lightning => folder.is_some_and(|folder| events.contains_key(folder)),
+                LogFormat::Keras => {
+                    events.keys().any(|of| of == folder || of.parent() == Some(folder) && is_run_part(of))
+                }
+                LogFormat::Lightning => events.contains_key(folder),
                 _ => false,
             }
-        };
-        let doubled = self.found.sources.extract_if(.., is_doubled).flat_map(|source| source.files);
-        self.found.doubled.extend(doubled);
+        });
+        self.found.doubled.extend(doubled.flat_map(|source| source.files));
     }
 
     /// Artifacts that MLflow keeps of a run, `ID/artifacts/…`, are logs of values that its database holds.
@@ -335,12 +337,14 @@ impl FolderWalk<'_> {
         if !self.found.sources.iter().any(|source| source.format == LogFormat::Mlflow) {
             return;
         }
-        let is_artifact = |folder: &Path| {
+        let artifacts = self.events.extract_if(.., |folder, _| {
             let names: Vec<_> = folder.iter().map(|name| name.to_string_lossy()).collect();
-            let is_id = |name: &str| name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-            names.windows(2).any(|pair| is_id(&pair[0]) && pair[1] == "artifacts")
-        };
-        let artifacts = self.events.extract_if(.., |folder, _| is_artifact(folder));
+            names.windows(2).any(|pair| {
+                pair[0].len() == 32
+                    && pair[0].bytes().all(|byte| byte.is_ascii_hexdigit())
+                    && pair[1] == "artifacts"
+            })
+        });
         self.found.doubled.extend(artifacts.flat_map(|(_, files)| files));
     }
 

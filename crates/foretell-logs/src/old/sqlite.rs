@@ -7,16 +7,21 @@ use super::{LogFormat, json, mlflow};
 use crate::error::Error;
 use foretell::Direction;
 use rusqlite::{Connection, OpenFlags, params};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// Opens a database that nothing is written to.
 fn open_read_only(file: &Path) -> Result<Connection, Error> {
     Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(|error| database_error(file, &error))
+        .map_err(database_error(file))
 }
 
-fn database_error(file: &Path, error: &rusqlite::Error) -> Error {
-    Error::Old { file: file.to_owned(), problem: format!("the database cannot be read ({error})") }
+/// For `map_err`.
+fn database_error(file: &Path) -> impl Fn(rusqlite::Error) -> Error + Copy {
+    move |error| Error::Old {
+        file: file.to_owned(),
+        problem: format!("the database cannot be read ({error})"),
+    }
 }
 
 /// The tool that wrote the database; `None` for another one.
@@ -24,15 +29,12 @@ pub(crate) fn format_of(file: &Path) -> Result<Option<LogFormat>, Error> {
     let database = open_read_only(file)?;
     let mut named = database
         .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
-        .map_err(|error| database_error(file, &error))?;
-    let names: Vec<String> = named
-        .query_map([], |row| row.get(0))
-        .and_then(Iterator::collect)
-        .map_err(|error| database_error(file, &error))?;
-    let has = |name: &str| names.iter().any(|own| own == name);
-    Ok(if has("trials") && has("studies") && has("trial_intermediate_values") {
+        .map_err(database_error(file))?;
+    let names: HashSet<String> =
+        named.query_map([], |row| row.get(0)).and_then(Iterator::collect).map_err(database_error(file))?;
+    Ok(if ["trials", "studies", "trial_intermediate_values"].iter().all(|name| names.contains(*name)) {
         Some(LogFormat::Optuna)
-    } else if has("runs") && has("metrics") && has("params") {
+    } else if ["runs", "metrics", "params"].iter().all(|name| names.contains(*name)) {
         Some(LogFormat::Mlflow)
     } else {
         None
@@ -59,7 +61,7 @@ fn read_mlflow_runs(
     take: &mut RunSink<'_>,
     file: &Path,
 ) -> Result<(), Error> {
-    let fail = |error| database_error(file, &error);
+    let fail = database_error(file);
     let deleted: u32 = database
         .query_row("SELECT COUNT(*) FROM runs WHERE lifecycle_stage = 'deleted'", [], |row| row.get(0))
         .map_err(fail)?;
@@ -119,7 +121,7 @@ fn read_optuna_trials(
     take: &mut RunSink<'_>,
     file: &Path,
 ) -> Result<(), Error> {
-    let fail = |error| database_error(file, &error);
+    let fail = database_error(file);
     let text = "SELECT s.study_name, d.direction, t.trial_id, t.number, t.state FROM trials t \
         JOIN studies s ON s.study_id = t.study_id JOIN study_directions d ON d.study_id = t.study_id \
         WHERE (SELECT COUNT(*) FROM study_directions o WHERE o.study_id = t.study_id) = 1 ORDER BY t.study_id, t.number";
@@ -137,9 +139,8 @@ fn read_optuna_trials(
         .map_err(fail)?;
     let mut trials = all.query([]).map_err(fail)?;
     while let Some(trial) = trials.next().map_err(fail)? {
-        let get = |at: usize| trial.get::<_, String>(at).map_err(fail);
-        let (name, direction, state) = (get(0)?, get(1)?, get(4)?);
-        let (trial_id, number): (i64, i64) = (trial.get(2).map_err(fail)?, trial.get(3).map_err(fail)?);
+        let (name, direction, trial_id, number, state): (String, String, i64, i64, String) =
+            trial.try_into().map_err(fail)?;
         let id = if studies > 1 { format!("{name}/{number}") } else { number.to_string() };
         let mut run = RunLog::new(id, LogFormat::Optuna);
         (run.direction, run.ended) = parse_optuna_state(&direction, &state);

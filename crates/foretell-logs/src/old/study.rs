@@ -32,12 +32,13 @@ fn record(line: &str) -> Option<(Json, Option<f64>)> {
 
 /// The trials of the study in `file`. What stands before a damaged line counts.
 pub(crate) fn read(file: &Path, prefix: &str, wanted: &SeriesFilter) -> Result<Vec<RunLog>, Error> {
-    let fail = |source| Error::io(file, source);
     let mut study =
         StudyReader { prefix, metric: "value".to_owned(), direction: None, trials: BTreeMap::new() };
     let mut damage = None;
-    for (at, line) in BufReader::new(std::fs::File::open(file).map_err(fail)?).split(b'\n').enumerate() {
-        let bytes = line.map_err(fail)?;
+    for (at, line) in
+        BufReader::new(std::fs::File::open(file).map_err(Error::io_at(file))?).split(b'\n').enumerate()
+    {
+        let bytes = line.map_err(Error::io_at(file))?;
         let text = String::from_utf8_lossy(&bytes);
         let Some((record, time)) = record(text.trim_end()) else {
             if !text.trim().is_empty() {
@@ -68,12 +69,12 @@ struct StudyReader<'a> {
 
 impl StudyReader<'_> {
     fn add(&mut self, record: &Json, time: Option<f64>, wanted: &SeriesFilter) {
-        let text = |name: &str| record.get(name).and_then(Json::as_str);
-        if text("event") == Some("created") {
-            let study = record.get("study");
-            let field = |name: &str| study.and_then(|study| study.get(name));
-            self.metric = field("metric").and_then(Json::as_str).unwrap_or("value").to_owned();
-            self.direction = field("direction").and_then(|word| serde_json::from_value(word.clone()).ok());
+        let event = record.get("event").and_then(Json::as_str);
+        if event == Some("created") {
+            let study = record.get("study").unwrap_or(&Json::Null);
+            self.metric = study.get("metric").and_then(Json::as_str).unwrap_or("value").to_owned();
+            self.direction =
+                study.get("direction").and_then(|word| serde_json::from_value(word.clone()).ok());
         }
         let Some(number) = record.get("trial").and_then(Json::as_u64) else { return };
         let direction = self.direction;
@@ -82,7 +83,7 @@ impl StudyReader<'_> {
             let id = if prefix.is_empty() { number.to_string() } else { format!("{prefix}/{number}") };
             RunLog { direction, ended: RunEnd::Running, ..RunLog::new(id, LogFormat::Foretell) }
         });
-        match text("event") {
+        match event {
             Some("started") => {
                 trial.ended = RunEnd::Running;
                 if let Some(Json::Object(values)) = record.get("configuration") {
@@ -105,7 +106,8 @@ impl StudyReader<'_> {
             Some("paused") => trial.ended = RunEnd::Pruned,
             Some("decided") => {
                 let shadow = record.get("shadow").and_then(Json::as_bool).unwrap_or(false);
-                let stops = text("action").is_some_and(|action| action.eq_ignore_ascii_case("stop"));
+                let action = record.get("action").and_then(Json::as_str).unwrap_or_default();
+                let stops = action.eq_ignore_ascii_case("stop");
                 if stops && !shadow {
                     trial.ended = RunEnd::Pruned;
                 }

@@ -81,17 +81,17 @@ impl LogSurvey {
             *survey.ends.entry(run.ended).or_default() += 1;
             survey.damage.extend(run.damage.clone());
             settings.extend(run.configuration.keys().cloned());
-            let measured = || run.series.iter().filter(|(name, _)| !series::is_epoch(name));
+            let measured = run.series.iter().filter(|(name, _)| !series::is_epoch(name));
             with_epochs += usize::from(has_epochs(run));
-            let last = measured().map(|(_, series)| series.last.0).filter(|step| step.is_finite());
+            let last = measured.clone().map(|(_, series)| series.last.0).filter(|step| step.is_finite());
             survey.runs.push(RunFound {
                 id: run.id.clone(),
                 format: run.format,
                 ended: run.ended,
-                metrics: measured().count(),
+                metrics: measured.clone().count(),
                 last_step: last.max_by(f64::total_cmp),
             });
-            for (name, series) in measured() {
+            for (name, series) in measured {
                 let found = metrics.entry(name).or_insert_with(|| MetricFound {
                     name: name.clone(),
                     runs: 0,

@@ -22,21 +22,20 @@ const TAG_SEPARATOR: &str = "-tag-";
 
 /// The format of a table with these column names, if it is one of a tool, or of one run.
 pub(crate) fn format_of(headers: &[&str]) -> Option<LogFormat> {
-    let is = |name: &str| headers.contains(&name);
     if headers.len() > 1 && headers[1..].iter().all(|name| name.contains(RUN_METRIC_SEPARATOR)) {
         return Some(LogFormat::WandbTable);
     }
     if headers == DOWNLOAD_COLUMNS {
         return Some(LogFormat::TensorBoardTable);
     }
-    if is("training_iteration") && is("trial_id") {
+    if headers.contains(&"training_iteration") && headers.contains(&"trial_id") {
         return Some(LogFormat::Ray);
     }
     if headers.iter().any(|name| id_rank(name).is_some()) || !headers.iter().any(|name| is_metric(name)) {
         return None;
     }
     match headers.first() {
-        _ if is("epoch") && is("step") => Some(LogFormat::Lightning),
+        _ if headers.contains(&"epoch") && headers.contains(&"step") => Some(LogFormat::Lightning),
         Some(&"epoch") => Some(LogFormat::Keras),
         _ => is_single_run(headers).then_some(LogFormat::Table),
     }
@@ -56,11 +55,10 @@ fn is_single_run(headers: &[&str]) -> bool {
 /// The one metric of a table that TensorBoard's page downloaded.
 pub(crate) fn read_download(file: &Path, id: &str, wanted: &SeriesFilter) -> Result<RunLog, Error> {
     let mut table = CsvTable::open(TextSource::open(file, FileLimits::default())?)?;
-    // `a/val_acc.csv` is the metric of run `a`
-    let by_folder = || id.rsplit_once('/').filter(|(_, own)| is_metric(own));
     let (run, tag) = id
         .rsplit_once(TAG_SEPARATOR)
-        .or_else(by_folder)
+        // `a/val_acc.csv` is the metric of run `a`
+        .or_else(|| id.rsplit_once('/').filter(|(_, own)| is_metric(own)))
         .unwrap_or((id, if is_metric(id) { id } else { "value" }));
     let (folder, own) = run.rsplit_once('/').map_or(("", run), |(folder, own)| (folder, own));
     let own = own.strip_prefix("run-").unwrap_or(own);
@@ -93,15 +91,15 @@ pub(crate) fn read_run(
         run.configuration = nearby::find_configuration(file);
     }
     let names: Vec<String> = table.headers().to_vec();
-    let find = |wanted: &[&str]| {
-        wanted.iter().find_map(|name| names.iter().position(|own| own.eq_ignore_ascii_case(name)))
-    };
-    let epoch = find(&["epoch", "epochs"]);
+    let [epoch, step, time] =
+        [&["epoch", "epochs"][..], &["step", "training_iteration", "global_step"], &TIME_COLUMNS].map(
+            |wanted| {
+                wanted.iter().find_map(|name| names.iter().position(|own| own.eq_ignore_ascii_case(name)))
+            },
+        );
     let ranked = names.iter().enumerate().filter_map(|(at, name)| Some((step_rank(name)?, at))).min();
     let index = names.first().filter(|name| is_index(name)).map(|_| 0);
-    let step =
-        find(&["step", "training_iteration", "global_step"]).or(epoch).or(ranked.map(|(_, at)| at)).or(index);
-    let time = find(&TIME_COLUMNS);
+    let step = step.or(epoch).or(ranked.map(|(_, at)| at)).or(index);
     let mut row = 0.0;
     loop {
         match table.advance() {
@@ -118,8 +116,8 @@ pub(crate) fn read_run(
             ));
             continue;
         }
-        let cell = |column: Option<usize>| column.and_then(|at| number_in_cell(&table, at));
-        let (epoch_now, step_now) = (cell(epoch), cell(step));
+        let [epoch_now, step_now, time_now] =
+            [epoch, step, time].map(|column| column.and_then(|at| number_in_cell(&table, at)));
         row += 1.0;
         let (now, of) = (step_now.or(epoch_now).unwrap_or(row), [epoch, step, time]);
         for (column, name) in names.iter().enumerate().filter(|(column, _)| !of.contains(&Some(*column))) {
@@ -127,7 +125,7 @@ pub(crate) fn read_run(
                 continue;
             }
             if let Some(value) = number_in_cell(&table, column) {
-                let point = LoggedPoint { step: now, epoch: epoch_now, time: cell(time), value };
+                let point = LoggedPoint { step: now, epoch: epoch_now, time: time_now, value };
                 run.push(name, point, wanted);
             }
         }

@@ -36,8 +36,7 @@ pub(crate) fn read(
     plugins: &mut TagPlugins,
     wanted: &SeriesFilter,
 ) -> Result<(), Error> {
-    let fail = |source| Error::io(file, source);
-    let mut reader = BufReader::with_capacity(1 << 18, File::open(file).map_err(fail)?);
+    let mut reader = BufReader::with_capacity(1 << 18, File::open(file).map_err(Error::io_at(file))?);
     let mut events = EventReader { prefix, run, plugins, wanted, name: String::new() };
     let mut data = Vec::new();
     let mut place = 0_u64;
@@ -54,7 +53,7 @@ pub(crate) fn read(
                 place += length;
             }
             Ok(None) => return Ok(()),
-            Err(RecordError::Io(source)) => return Err(fail(source)),
+            Err(RecordError::Io(source)) => return Err(Error::io_at(file)(source)),
             Err(RecordError::Cut) => {
                 let what = "the file ends in the middle of a record, because its writer was interrupted";
                 events.run.damage.get_or_insert(format!("{}: {what}", file.display()));

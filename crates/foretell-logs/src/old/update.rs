@@ -115,16 +115,15 @@ fn collect_stamps(source: &LogSource) -> Result<Vec<FileStamp>, Error> {
 }
 
 fn add_stamps(path: &Path, found: &mut Vec<FileStamp>) -> Result<(), Error> {
-    let fail = |source| Error::io(path, source);
-    let data = fs::metadata(path).map_err(fail)?;
-    let changed = data.modified().map_err(fail)?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let data = fs::metadata(path).map_err(Error::io_at(path))?;
+    let changed = data.modified().map_err(Error::io_at(path))?.duration_since(UNIX_EPOCH).unwrap_or_default();
     let changed = u64::try_from(changed.as_nanos()).unwrap_or(u64::MAX);
     let bytes = if data.is_dir() { 0 } else { data.len() };
     found.push(FileStamp { path: path.to_owned(), bytes, changed });
     if data.is_dir() {
         let mut inner: Vec<PathBuf> = Vec::new();
-        for entry in fs::read_dir(path).map_err(fail)? {
-            inner.push(entry.map_err(fail)?.path());
+        for entry in fs::read_dir(path).map_err(Error::io_at(path))? {
+            inner.push(entry.map_err(Error::io_at(path))?.path());
         }
         inner.sort();
         inner.iter().try_for_each(|path| add_stamps(path, found))?;

@@ -26,14 +26,13 @@ pub(crate) fn is_wandb_file(start: &[u8]) -> bool {
 
 /// The run in `file`. What stands before a damaged record counts.
 pub(crate) fn read(file: &Path, id: &str, wanted: &SeriesFilter) -> Result<RunLog, Error> {
-    let fail = |source| Error::io(file, source);
-    let reader = BufReader::with_capacity(BLOCK_BYTES, File::open(file).map_err(fail)?);
+    let reader = BufReader::with_capacity(BLOCK_BYTES, File::open(file).map_err(Error::io_at(file))?);
     let mut records = RecordReader { reader, block: Vec::new(), at: HEADER_BYTES, last: false };
     let mut run = RunLog::new(id, LogFormat::Wandb);
     run.ended = RunEnd::Running;
     let mut step = 0;
     loop {
-        match records.next_record().map_err(fail)? {
+        match records.next_record().map_err(Error::io_at(file))? {
             NextRecord::End => break,
             NextRecord::Damaged(what) => {
                 run.damage = Some(format!("{}: {what}", file.display()));
@@ -230,10 +229,11 @@ fn add_history_row(
     for (name, value) in items(message)? {
         collect_numbers(&name, &value, &mut row);
     }
-    let number = |name: &str| row.iter().find(|(own, _)| own == name).map(|(_, value)| *value);
-    let at = number("_step").unwrap_or(*step as f64);
+    let [at, runtime, timestamp] = ["_step", "_runtime", "_timestamp"]
+        .map(|name| row.iter().find(|(own, _)| own == name).map(|(_, value)| *value));
+    let at = at.unwrap_or(*step as f64);
     let epoch = row.iter().find(|(name, _)| super::series::is_epoch(name)).map(|(_, value)| *value);
-    let time = number("_runtime").or(number("_timestamp"));
+    let time = runtime.or(timestamp);
     for (name, value) in
         row.iter().filter(|(name, _)| !name.starts_with('_') && !super::series::is_epoch(name))
     {
