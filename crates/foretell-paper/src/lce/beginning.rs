@@ -28,8 +28,8 @@ impl LeadingCut {
     pub(super) fn count_leading_points(&self, scores: &[f64], width: f64) -> usize {
         let Some(first) = scores.first() else { return 0 };
         let above = first + self.threshold * width;
-        let learns = |points: &[f64]| points.iter().all(|score| *score > above);
-        scores.windows(self.look_ahead.max(1)).position(learns).unwrap_or(0)
+        let mut windows = scores.windows(self.look_ahead.max(1));
+        windows.position(|points| points.iter().all(|score| *score > above)).unwrap_or(0)
     }
 
     /// The steps after the first `cut`, counted from the first step on, and the target.

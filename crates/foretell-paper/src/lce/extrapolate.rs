@@ -174,9 +174,8 @@ fn check_curve(curve: &PartialCurve<'_>, options: &LceOptions) -> Result<(), NoE
         return Err(NoExtrapolation::NotFinite { point, score: curve.scores[point] });
     }
     let target = curve.target;
-    let ahead = |i: usize| curve.steps.get(i + 1).copied().unwrap_or(target);
-    let is_misplaced = |&i: &usize| !(curve.steps[i] < ahead(i) && (ahead(i) - curve.steps[i]).is_finite());
-    if let Some(point) = (0..curve.steps.len()).find(is_misplaced) {
+    let mut steps = curve.steps.iter().zip(curve.steps.iter().skip(1).chain([&target]));
+    if let Some(point) = steps.position(|(step, next)| !(step < next && (next - step).is_finite())) {
         return Err(NoExtrapolation::Steps { point, step: curve.steps[point], target });
     }
     let (least, largest) = curve.range;
@@ -192,38 +191,36 @@ fn fit_families(
     options: &LceOptions,
     seed: u64,
 ) -> Result<(Vec<FittedFamily>, CombinationPrior), NoExtrapolation> {
-    let bounds = |family: &CurveFamily| family.parameter_bounds(horizon);
-    let proper = |families: &[CurveFamily]| {
-        let log_noise = (1e-3_f64.ln(), 0.5_f64.ln());
-        options.proper_prior.then(|| ProperPrior { boxes: families.iter().map(bounds).collect(), log_noise })
-    };
-    let prior = |families: &[CurveFamily]| CombinationPrior {
-        end: options.end,
-        monotonicity: options.monotonicity,
-        proper: proper(families),
-    };
-    let fits: Vec<FittedFamily> = options
-        .families
-        .iter()
-        .filter_map(|&family| start::fit_from_starts(observed, family, &bounds(&family), options, seed))
-        .collect();
-    let believed = |fit: &FittedFamily| {
-        let one = [fit.family];
-        let prior = prior(&one);
-        CombinationPosterior::new(observed, epochs, horizon, &one, &prior).is_admitted(0, &fit.parameters)
-    };
-    let failed = options.families.len() - fits.len();
-    let converged = fits.len();
-    let believed = |fit: &FittedFamily| {
-        !options.screening || believed(fit) && !(options.proper_prior && explains_nothing(observed, fit))
-    };
-    let kept: Vec<FittedFamily> = fits.into_iter().filter(believed).collect();
+    let fits = options.families.iter().filter_map(|&family| {
+        start::fit_from_starts(observed, family, &family.parameter_bounds(horizon), options, seed)
+    });
+    let mut kept: Vec<FittedFamily> = fits.collect();
+    let failed = options.families.len() - kept.len();
+    let converged = kept.len();
+    if options.screening {
+        kept.retain(|fit| {
+            let one = [fit.family];
+            let prior = combination_prior(&one, horizon, options);
+            let posterior = CombinationPosterior::new(observed, epochs, horizon, &one, &prior);
+            posterior.is_admitted(0, &fit.parameters)
+                && !(options.proper_prior && explains_nothing(observed, fit))
+        });
+    }
     if kept.is_empty() {
         let tried = options.families.len();
         return Err(NoExtrapolation::NoFamily { tried, failed, unbelieved: converged });
     }
     let families: Vec<CurveFamily> = kept.iter().map(|fit| fit.family).collect();
-    Ok((kept, prior(&families)))
+    let prior = combination_prior(&families, horizon, options);
+    Ok((kept, prior))
+}
+
+fn combination_prior(families: &[CurveFamily], horizon: f64, options: &LceOptions) -> CombinationPrior {
+    let proper = options.proper_prior.then(|| ProperPrior {
+        boxes: families.iter().map(|family| family.parameter_bounds(horizon)).collect(),
+        log_noise: (1e-3_f64.ln(), 0.5_f64.ln()),
+    });
+    CombinationPrior { end: options.end, monotonicity: options.monotonicity, proper }
 }
 
 /// Scores that vary by less than this share of the range are flat.

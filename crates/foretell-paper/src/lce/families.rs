@@ -315,12 +315,12 @@ mod tests {
                     let gradient = family.gradient(&p, epoch);
                     for k in 0..p.len() {
                         let step = 1e-5 * p[k].abs().max(0.01);
-                        let moved = |by: f64| {
+                        let [above, below] = [step, -step].map(|by| {
                             let mut q = p.clone();
                             q[k] += by;
                             family.value_at(&q, epoch)
-                        };
-                        let difference = (moved(step) - moved(-step)) / (2.0 * step);
+                        });
+                        let difference = (above - below) / (2.0 * step);
                         let room = 1e-6 * gradient[k].abs().max(1e-3);
                         assert!(
                             (difference - gradient[k]).abs() < room,

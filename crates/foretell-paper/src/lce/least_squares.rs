@@ -130,20 +130,24 @@ impl ObservedCurve {
         start: &[f64],
         bounds: Option<&[(f64, f64)]>,
     ) -> Option<FittedFamily> {
-        let inside = |parameters: &[f64]| {
-            bounds.is_none_or(|bounds| {
-                parameters.iter().zip(bounds).all(|(value, (low, high))| (low..=high).contains(&value))
-            })
-        };
         let limits = LbfgsLimits { iterations: MAX_ITERATIONS, gradient: 1e-8, decrease: 1e-12 };
         let parameters = minimize(start, limits, |parameters, gradient| {
-            let at = self.linearize_squares(family, parameters).filter(|_| inside(parameters))?;
+            let at = self
+                .linearize_squares(family, parameters)
+                .filter(|_| is_within_bounds(parameters, bounds))?;
             gradient.iter_mut().zip(at.slope).for_each(|(g, slope)| *g = -2.0 * slope);
             Some(at.squares)
         });
-        let at = self.linearize_squares(family, &parameters).filter(|_| inside(&parameters))?;
+        let at =
+            self.linearize_squares(family, &parameters).filter(|_| is_within_bounds(&parameters, bounds))?;
         Some(FittedFamily { family, parameters, squares: at.squares, curvature: at.curvature })
     }
+}
+
+fn is_within_bounds(parameters: &[f64], bounds: Option<&[(f64, f64)]>) -> bool {
+    bounds.is_none_or(|bounds| {
+        parameters.iter().zip(bounds).all(|(value, (low, high))| (low..=high).contains(&value))
+    })
 }
 
 /// The squares, linearized around some parameters.

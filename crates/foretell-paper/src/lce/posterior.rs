@@ -146,6 +146,10 @@ impl<'a> CombinationPosterior<'a> {
         self.is_believed(values)
     }
 
+    fn family_parameters<'x>(&self, x: &'x [f64], k: usize) -> &'x [f64] {
+        &x[self.offsets[k]..self.offsets[k + 1]]
+    }
+
     /// σ, and ln of the prior of σ and of the weights, whose values are brought up to date; `None` outside the support.
     fn noise_and_weights(&self, x: &[f64], block: Option<usize>, weights: &mut [f64]) -> Option<(f64, f64)> {
         let (noise, given) = (x[self.noise_index()], &x[self.noise_index() + 1..]);
@@ -201,11 +205,10 @@ impl TargetDensity for CombinationPosterior<'_> {
 
     /// Each family's parameters with its weight; σ with all weights.
     fn coordinate_blocks(&self) -> Vec<Vec<usize>> {
-        let weight = |k: usize| self.noise_index() + 1 + k;
-        let family = |k: usize| (self.offsets[k]..self.offsets[k + 1]).chain([weight(k)]).collect();
+        let noise = self.noise_index();
         (0..self.families.len())
-            .map(family)
-            .chain([(self.noise_index()..self.dimension()).collect()])
+            .map(|k| (self.offsets[k]..self.offsets[k + 1]).chain([noise + 1 + k]).collect())
+            .chain([(noise..self.dimension()).collect()])
             .collect()
     }
 
@@ -219,11 +222,10 @@ impl TargetDensity for CombinationPosterior<'_> {
             return OUTSIDE_SUPPORT;
         };
         let changed = block.map_or(0..families, |block| block..families.min(block + 1));
-        let parameters = |k: usize| &x[self.offsets[k]..self.offsets[k + 1]];
-        let mut inside = changed.clone().all(|k| self.is_in_box(k, parameters(k)));
+        let mut inside = changed.clone().all(|k| self.is_in_box(k, self.family_parameters(x, k)));
         for k in changed {
-            inside =
-                inside && self.evaluate_family(k, parameters(k), &mut values[k * points..(k + 1) * points]);
+            let values = &mut values[k * points..(k + 1) * points];
+            inside = inside && self.evaluate_family(k, self.family_parameters(x, k), values);
         }
         if !inside {
             return OUTSIDE_SUPPORT;

@@ -105,27 +105,27 @@ fn range_of_metric(training: &TrainingSet) -> (f64, f64) {
 impl LceModel {
     /// The forecast, or `None` where the curve cannot be extrapolated.
     fn forecast_with_memory(&self, prefix: &[f64]) -> Option<Forecast> {
-        let made = || {
-            let forecast = self.extrapolate_prefix(prefix).ok()?.forecast();
-            Some(forecast).filter(|f| f.mean.is_finite() && f.scale.is_finite())
-        };
-        let Some(memory) = &self.lce.memory else { return made() };
+        let Some(memory) = &self.lce.memory else { return self.finite_forecast(prefix) };
         let (low, high) = self.range;
         let facts = self.training.steps.iter().chain(prefix).chain([&self.training.target_step, &low, &high]);
         let key: Vec<u64> = facts.map(|fact| fact.to_bits()).collect();
-        let lock = || memory.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(&key) {
+        if let Some(known) = memory.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return known.clone();
         }
         // made without the lock, so that threads with other curves do not wait for it
-        let forecast = made();
-        let mut known = lock();
+        let forecast = self.finite_forecast(prefix);
+        let mut known = memory.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MAX_REMEMBERED_FORECASTS {
             // all are dropped at once, so that no order of use need be kept
             known.clear();
         }
         known.insert(key, forecast.clone());
         forecast
+    }
+
+    fn finite_forecast(&self, prefix: &[f64]) -> Option<Forecast> {
+        let forecast = self.extrapolate_prefix(prefix).ok()?.forecast();
+        Some(forecast).filter(|f| f.mean.is_finite() && f.scale.is_finite())
     }
 
     fn extrapolate_prefix(&self, prefix: &[f64]) -> Result<Extrapolation, NoExtrapolation> {

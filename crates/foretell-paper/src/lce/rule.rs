@@ -33,8 +33,7 @@ impl StopRule for LceRule {
     fn rule(&self, trial: &mut dyn WatchedTrial) -> Ruling {
         let careful = self.mode == TerminationMode::Conservative;
         let incumbent = trial.incumbent();
-        let is_ahead = |best| trial.scores().iter().any(|score| *score > best);
-        if careful && incumbent.is_some_and(is_ahead) {
+        if careful && incumbent.is_some_and(|best| trial.scores().iter().any(|score| *score > best)) {
             return Ruling { incumbent, ..Ruling::default() };
         }
         let foreseen = match trial.foresee() {

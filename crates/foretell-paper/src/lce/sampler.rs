@@ -163,12 +163,12 @@ impl<'a, T: TargetDensity> WalkerEnsemble<'a, T> {
     fn new(target: &'a T, start: &[Vec<f64>], options: EnsembleOptions, seed: u64) -> Self {
         let dimension = start.first().map_or(0, Vec::len);
         let blocks = if options.blocks { target.coordinate_blocks() } else { vec![(0..dimension).collect()] };
-        let walker = |x: &Vec<f64>| {
+        let walkers = start.iter().map(|x| {
             let mut kept = vec![0.0; target.cache_size()];
             let (density, quantities) = target.evaluate(x, None, &mut kept);
             WalkerState { x: x.clone(), density, quantities, kept }
-        };
-        let walkers: Vec<WalkerState> = start.iter().map(walker).collect();
+        });
+        let walkers: Vec<WalkerState> = walkers.collect();
         let proposals = walkers[..walkers.len() / 2].iter();
         let proposals =
             proposals.map(|walker| MoveProposal { to: walker.clone(), ..MoveProposal::default() }).collect();
@@ -200,7 +200,7 @@ impl<'a, T: TargetDensity> WalkerEnsemble<'a, T> {
     /// Draws proposal `k`, of `walker`, given the half that starts at `other`.
     fn draw_proposal(&mut self, k: usize, walker: usize, other: usize, block: usize) {
         let (random, half) = (&mut self.random, self.walkers.len() / 2);
-        let one_of = |random: &mut ChaCha8Rng| &self.walkers[other + random.random_range(0..half)].x;
+        let others = &self.walkers[other..other + half];
         let (own, coordinates) = (&self.walkers[walker], &self.blocks[block]);
         let proposal = &mut self.proposals[k];
         let d = coordinates.len() as f64;
@@ -213,7 +213,7 @@ impl<'a, T: TargetDensity> WalkerEnsemble<'a, T> {
             WalkerMove::Stretch { scale } => {
                 let u: f64 = random.random();
                 let z = ((scale - 1.0) * u + 1.0).powi(2) / scale;
-                let pivot = one_of(random);
+                let pivot = &others[random.random_range(0..half)].x;
                 for &i in coordinates {
                     proposal.to.x[i] = pivot[i] + z * (own.x[i] - pivot[i]);
                 }
@@ -223,7 +223,8 @@ impl<'a, T: TargetDensity> WalkerEnsemble<'a, T> {
                 let shorter = 10_f64.powf(-random.random::<f64>());
                 let gamma =
                     if random.random::<f64>() < 0.1 { 1.0 } else { shorter * 2.38 / (2.0 * d).sqrt() };
-                let (a, b) = (one_of(random), one_of(random));
+                let a = &others[random.random_range(0..half)].x;
+                let b = &others[random.random_range(0..half)].x;
                 for &i in coordinates {
                     proposal.to.x[i] += gamma * (a[i] - b[i]);
                 }
@@ -238,14 +239,11 @@ impl<'a, T: TargetDensity> WalkerEnsemble<'a, T> {
     fn evaluate_proposals(&mut self, block: usize) {
         let target = self.target;
         let block = (self.blocks.len() > 1).then_some(block);
-        let evaluate = |proposal: &mut MoveProposal| {
-            let WalkerState { x, density, quantities, kept } = &mut proposal.to;
-            (*density, *quantities) = target.evaluate(x, block, kept);
-        };
         if self.options.parallel {
-            self.proposals.par_iter_mut().with_min_len(8).for_each(evaluate);
+            let proposals = self.proposals.par_iter_mut().with_min_len(8);
+            proposals.for_each(|proposal| proposal.to.evaluate_density(target, block));
         } else {
-            self.proposals.iter_mut().for_each(evaluate);
+            self.proposals.iter_mut().for_each(|proposal| proposal.to.evaluate_density(target, block));
         }
     }
 
@@ -256,6 +254,12 @@ impl<'a, T: TargetDensity> WalkerEnsemble<'a, T> {
             std::mem::swap(&mut self.walkers[walker], &mut proposal.to);
             self.accepted += 1;
         }
+    }
+}
+
+impl WalkerState {
+    fn evaluate_density(&mut self, target: &impl TargetDensity, block: Option<usize>) {
+        (self.density, self.quantities) = target.evaluate(&self.x, block, &mut self.kept);
     }
 }
 
@@ -284,9 +288,9 @@ pub(crate) fn split_r_hat(kept: &[[f64; 2]], walkers: usize) -> f64 {
     }
     let halves = (0..2 * walkers).map(|chain| {
         let (walker, from) = (chain % walkers, chain / walkers * n);
-        let walk = || (from..from + n).map(|step| kept[step * walkers + walker][0]);
-        let mean = walk().sum::<f64>() / n as f64;
-        (mean, walk().map(|q| (q - mean).powi(2)).sum::<f64>() / (n as f64 - 1.0))
+        let walk = (from..from + n).map(|step| kept[step * walkers + walker][0]);
+        let mean = walk.clone().sum::<f64>() / n as f64;
+        (mean, walk.map(|q| (q - mean).powi(2)).sum::<f64>() / (n as f64 - 1.0))
     });
     let halves: Vec<(f64, f64)> = halves.collect();
     let m = halves.len() as f64;
@@ -303,21 +307,24 @@ pub(crate) fn autocorrelation_time(kept: &[[f64; 2]], walkers: usize) -> f64 {
     let n = kept.len() / walkers.max(1);
     let mean = kept.iter().map(|q| q[0]).sum::<f64>() / kept.len().max(1) as f64;
     let centered: Vec<f64> = kept.iter().map(|q| q[0] - mean).collect();
-    let covariance = |lag: usize| {
-        foretell::linalg::simd::dot(&centered[..(n - lag) * walkers], &centered[lag * walkers..]) / n as f64
-    };
-    let variance = if n > 1 { covariance(0) } else { 0.0 };
+    let variance = if n > 1 { lagged_covariance(&centered, walkers, 0) } else { 0.0 };
     if variance <= 0.0 {
         return 1.0;
     }
     let mut time = 1.0;
     for lag in 1..n.div_ceil(4).max(2).min(n) {
-        time += 2.0 * covariance(lag) / variance;
+        time += 2.0 * lagged_covariance(&centered, walkers, lag) / variance;
         if lag as f64 >= 5.0 * time {
             break;
         }
     }
     time.max(1.0)
+}
+
+/// The autocovariance of walks around 0, averaged over walkers.
+fn lagged_covariance(centered: &[f64], walkers: usize, lag: usize) -> f64 {
+    let n = centered.len() / walkers;
+    foretell::linalg::simd::dot(&centered[..(n - lag) * walkers], &centered[lag * walkers..]) / n as f64
 }
 
 /// A standard normal draw.

@@ -34,12 +34,9 @@ pub(super) fn fit_from_starts(
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     // a stream for each family, so that leaving one out does not change the draws of the others
     random.set_stream(family as u64 + 1);
-    let clamped = |start: &[f64]| -> Vec<f64> {
-        start.iter().zip(bounds).map(|(value, (low, high))| value.clamp(*low, *high)).collect()
-    };
-    let drawn = (0..options.starts)
-        .map(|_| draw_from_box(bounds, &mut random))
-        .chain([clamped(family.initial_parameters())]);
+    let published = family.initial_parameters().iter().zip(bounds);
+    let published = published.map(|(value, (low, high))| value.clamp(*low, *high)).collect();
+    let drawn = (0..options.starts).map(|_| draw_from_box(bounds, &mut random)).chain([published]);
     let mut starts: Vec<(f64, Vec<f64>)> =
         drawn.filter_map(|start| Some((observed.sum_of_squares(family, &start)?, start))).collect();
     starts.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -115,7 +112,7 @@ fn sample_families_alone(
         blocks: true,
         ..options.ensemble
     };
-    let of_family = |(k, fit): (usize, &FittedFamily)| {
+    let chains = fits.iter().enumerate().map(|(k, fit)| {
         let family = [fit.family];
         let boxes = vec![proper.boxes[k].clone()];
         let prior = CombinationPrior { proper: Some(ProperPrior { boxes, ..*proper }), ..*prior };
@@ -132,23 +129,21 @@ fn sample_families_alone(
         random.set_stream(fit.family as u64 + 101);
         let first: Vec<Vec<f64>> = (0..count).map(|_| spread.draw_walker(&mut random)).collect();
         sample_ensemble(&posterior, &first, short, seed).last
-    };
-    let chains: Vec<Vec<Vec<f64>>> = fits.iter().enumerate().map(of_family).collect();
+    });
+    let chains: Vec<Vec<Vec<f64>>> = chains.collect();
     // in another order for each family: walker i of one has nothing to do with walker i of another
     (0..count)
         .map(|i| {
-            let place = |k: usize| (i + k * (count / 2 + 1)) % count;
-            let state = |k: usize| &chains[k][place(k)];
-            let (noise, weight) = (
-                |k: usize| state(k)[fits[k].parameters.len()],
-                |k: usize| state(k)[fits[k].parameters.len() + 1],
-            );
-            let mut walker: Vec<f64> = Vec::new();
-            for (k, fit) in fits.iter().enumerate() {
-                walker.extend_from_slice(&state(k)[..fit.parameters.len()]);
+            let (mut walker, mut noise, mut weights) = (Vec::new(), f64::INFINITY, Vec::new());
+            for (k, (chain, fit)) in chains.iter().zip(fits).enumerate() {
+                let state = &chain[(i + k * (count / 2 + 1)) % count];
+                let p = fit.parameters.len();
+                walker.extend_from_slice(&state[..p]);
+                noise = noise.min(state[p]);
+                weights.push(state[p + 1]);
             }
-            walker.push((0..fits.len()).map(noise).fold(f64::INFINITY, f64::min));
-            walker.extend((0..fits.len()).map(weight));
+            walker.push(noise);
+            walker.extend(weights);
             walker
         })
         .collect()

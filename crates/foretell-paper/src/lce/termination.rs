@@ -101,16 +101,15 @@ impl TerminationCriterion {
         options: &LceOptions,
         seed: u64,
     ) -> TerminationJudgment {
-        let go_on = |reason| TerminationJudgment { stop: None, improvement: None, reason };
         if self.mode == TerminationMode::Conservative {
-            let Some(best) = best else { return go_on(TerminationReason::NoBest) };
+            let Some(best) = best else { return continue_because(TerminationReason::NoBest) };
             if curve.scores.iter().any(|&score| score > best) {
-                return go_on(TerminationReason::Ahead);
+                return continue_because(TerminationReason::Ahead);
             }
         }
         let options = LceOptions { beginning: Some(self.beginning), ..options.clone() };
         match extrapolate(curve, &options, seed) {
-            Err(reason) => go_on(TerminationReason::NotExtrapolated(reason)),
+            Err(reason) => continue_because(TerminationReason::NotExtrapolated(reason)),
             Ok(end) => self.decide(&end, best, curve.range),
         }
     }
@@ -118,10 +117,11 @@ impl TerminationCriterion {
     fn decide(&self, end: &Extrapolation, best: Option<f64>, range: (f64, f64)) -> TerminationJudgment {
         let improvement = best.map(|best| end.probability_above(best));
         let hopeless = improvement.is_some_and(|p| p < self.improvement);
-        let sure_within = |spread: f64| end.standard_deviation < spread * (range.1 - range.0);
+        let width = range.1 - range.0;
         let known = self.mode == TerminationMode::Optimistic
-            && sure_within(self.spread.unwrap_or(CurveEnd::KNOWN_END_SD));
-        let unsure = self.mode == TerminationMode::Conservative && !self.spread.is_none_or(sure_within);
+            && end.standard_deviation < self.spread.unwrap_or(CurveEnd::KNOWN_END_SD) * width;
+        let unsure = self.mode == TerminationMode::Conservative
+            && !self.spread.is_none_or(|spread| end.standard_deviation < spread * width);
         let reason = if known {
             TerminationReason::Known
         } else if !hopeless {
@@ -136,6 +136,10 @@ impl TerminationCriterion {
         let stops = matches!(reason, TerminationReason::Known | TerminationReason::Hopeless);
         TerminationJudgment { stop: stops.then_some(end.mean), improvement, reason }
     }
+}
+
+fn continue_because(reason: TerminationReason) -> TerminationJudgment {
+    TerminationJudgment { stop: None, improvement: None, reason }
 }
 
 #[cfg(test)]
