@@ -120,12 +120,12 @@ mod tests {
             let gradients = basis_gradients(&THETA, time);
             for basis in 0..BASIS_COUNT {
                 for j in PARAMETER_OFFSETS[basis]..PARAMETER_OFFSETS[basis + 1] {
-                    let moved = |by: f64| {
+                    let [above, below] = [1e-6, -1e-6].map(|by| {
                         let mut theta = THETA;
                         theta[j] += by;
                         basis_values(&theta, time)[basis]
-                    };
-                    let difference = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+                    });
+                    let difference = (above - below) / 2e-6;
                     assert!((difference - gradients[j]).abs() < 1e-7, "θ_{j} at {t}: {}", gradients[j]);
                 }
             }

@@ -86,13 +86,8 @@ impl Bnn {
     pub fn with_predictor_options(self, options: &PredictorOptions) -> Self {
         let DynamicsOptions { samples, burn_in, keep_every, .. } = self.dynamics;
         let draws = options.draws.map_or(samples, |draws| draws.clamp(1, samples));
-        let part = |steps: usize| (steps * draws).div_ceil(samples);
-        let dynamics = DynamicsOptions {
-            samples: draws,
-            burn_in: part(burn_in),
-            keep_every: part(keep_every),
-            ..self.dynamics
-        };
+        let [burn_in, keep_every] = [burn_in, keep_every].map(|steps| (steps * draws).div_ceil(samples));
+        let dynamics = DynamicsOptions { samples: draws, burn_in, keep_every, ..self.dynamics };
         Self { dynamics, seed: options.seed, ..self }
     }
 }
@@ -243,9 +238,9 @@ fn standard_time(t: f64) -> f64 {
 
 /// The unfinished runs of `training`, sorted.
 fn sorted_unfinished_runs(training: &TrainingSet) -> Vec<Vec<f64>> {
-    let run =
-        |i: usize| [training.unfinished_configurations.row(i), training.unfinished_prefixes.row(i)].concat();
-    let mut known: Vec<Vec<f64>> = (0..training.unfinished_prefixes.row_count()).map(run).collect();
+    let known = (0..training.unfinished_prefixes.row_count())
+        .map(|i| [training.unfinished_configurations.row(i), training.unfinished_prefixes.row(i)].concat());
+    let mut known: Vec<Vec<f64>> = known.collect();
     known.sort_by(|a, b| compare_values(a, b));
     known
 }
@@ -326,19 +321,13 @@ impl PosteriorSamples {
 impl SampleForecasts {
     /// Mean and variance of the observed end given `observed` at the first points: the ensemble Kalman update.
     fn condition_on(&self, observed: &[f64]) -> (f64, f64) {
-        let count = self.ends.len() as f64;
-        let centered = |values: &[f64]| -> (f64, Vec<f64>) {
-            let mean = foretell::statistics::mean(values);
-            (mean, values.iter().map(|value| value - mean).collect())
-        };
-        let covariance = |a: &[f64], b: &[f64]| foretell::linalg::simd::dot(a, b) / count;
-        let (mean, ends) = centered(&self.ends);
+        let (mean, ends) = center_values(&self.ends);
         let (means, curves): (Vec<f64>, Vec<Vec<f64>>) =
-            self.curves.iter().map(|curve| centered(curve)).unzip();
+            self.curves.iter().map(|curve| center_values(curve)).unzip();
         let (n, noise) = (observed.len(), self.noise);
         let mut factor: Vec<Vec<f64>> = (0..n)
             .map(|i| {
-                let mut row: Vec<f64> = (0..=i).map(|j| covariance(&curves[i], &curves[j])).collect();
+                let mut row: Vec<f64> = (0..=i).map(|j| mean_product(&curves[i], &curves[j])).collect();
                 // a little more than the noise, because the covariance of few draws may not be positive definite
                 row[i] += noise + 1e-9;
                 row
@@ -346,20 +335,29 @@ impl SampleForecasts {
             .collect();
         // without a factor the observed points go unused, so that there is a forecast still
         if cholesky(&mut factor).is_none() {
-            return (mean, covariance(&ends, &ends) + noise);
+            return (mean, mean_product(&ends, &ends) + noise);
         }
         // with L·Lᵀ = C_FF + R: u = L⁻¹·C_Fm, v = L⁻¹·(y − F̄); the gain is u·v and the variance falls by u·u
-        let solved = |mut right: Vec<f64>| {
-            solve_lower(&factor, &mut right);
-            right
-        };
-        let u = solved(curves.iter().map(|curve| covariance(curve, &ends)).collect());
-        let v = solved(observed.iter().zip(&means).map(|(y, mean)| y - mean).collect());
+        let mut u: Vec<f64> = curves.iter().map(|curve| mean_product(curve, &ends)).collect();
+        let mut v: Vec<f64> = observed.iter().zip(&means).map(|(y, mean)| y - mean).collect();
+        solve_lower(&factor, &mut u);
+        solve_lower(&factor, &mut v);
         let gained: f64 = u.iter().map(|u| u * u).sum();
         let shift: f64 = u.iter().zip(&v).map(|(u, v)| u * v).sum();
         // at least 0, because by rounding more may be gained than there is of variance
-        (mean + shift, (covariance(&ends, &ends) - gained).max(0.0) + noise)
+        (mean + shift, (mean_product(&ends, &ends) - gained).max(0.0) + noise)
     }
+}
+
+/// The mean of `values`, and their distances from it.
+fn center_values(values: &[f64]) -> (f64, Vec<f64>) {
+    let mean = foretell::statistics::mean(values);
+    (mean, values.iter().map(|value| value - mean).collect())
+}
+
+/// The covariance, if both are centered.
+fn mean_product(a: &[f64], b: &[f64]) -> f64 {
+    foretell::linalg::simd::dot(a, b) / a.len() as f64
 }
 
 impl Model for BnnModel {
@@ -377,32 +375,35 @@ impl Bnn {
     /// spread of the other runs' ends.
     fn held_out(&self, training: &TrainingSet) -> Vec<Forecast> {
         let mut order: Vec<usize> = (0..training.len()).collect();
-        let content = |i: usize| {
-            let query = training.query(i);
-            [query.configuration, query.prefix].concat()
-        };
         // by content, so that the folds do not depend on the order in which the runs are given
-        order.sort_by(|&a, &b| compare_values(&content(a), &content(b)));
-        let fold = |fold: usize| -> Vec<(usize, Forecast)> {
-            let in_fold = |place: &usize| place % HELD_OUT_FOLDS == fold;
-            let places = 0..order.len();
-            let out: Vec<usize> = places.clone().filter(in_fold).map(|place| order[place]).collect();
-            let rest: Vec<usize> = places.filter(|place| !in_fold(place)).map(|place| order[place]).collect();
-            let others = training.select_runs(&rest);
-            let samples = if rest.len() < MIN_RUNS { None } else { self.sample_posterior(&others).ok() };
-            let without = Forecast::gaussian(
-                foretell::statistics::mean(&others.targets),
-                foretell::statistics::standard_deviation(&others.targets),
-            );
-            let forecast = |run: usize| {
-                samples.as_ref().map_or_else(|| without.clone(), |s| s.forecast(&training.query(run)))
-            };
-            out.into_iter().map(|run| (run, forecast(run))).collect()
-        };
+        order.sort_by(|&a, &b| {
+            let [a, b] = [a, b].map(|i| training.query(i));
+            let [a, b] = [a, b].map(|query| [query.configuration, query.prefix].concat());
+            compare_values(&a, &b)
+        });
+        let folds = (0..HELD_OUT_FOLDS).into_par_iter();
         let mut forecasts: Vec<(usize, Forecast)> =
-            (0..HELD_OUT_FOLDS).into_par_iter().flat_map_iter(fold).collect();
+            folds.flat_map_iter(|fold| self.forecast_fold(training, &order, fold)).collect();
         forecasts.sort_by_key(|(run, _)| *run);
         forecasts.into_iter().map(|(_, forecast)| forecast).collect()
+    }
+
+    /// The runs of one fold, every so many of `order`, and their forecasts.
+    fn forecast_fold(&self, training: &TrainingSet, order: &[usize], fold: usize) -> Vec<(usize, Forecast)> {
+        let out = order.iter().skip(fold).step_by(HELD_OUT_FOLDS);
+        let rest = order.iter().enumerate().filter(|(place, _)| place % HELD_OUT_FOLDS != fold);
+        let rest: Vec<usize> = rest.map(|(_, run)| *run).collect();
+        let others = training.select_runs(&rest);
+        let samples = if rest.len() < MIN_RUNS { None } else { self.sample_posterior(&others).ok() };
+        let without = Forecast::gaussian(
+            foretell::statistics::mean(&others.targets),
+            foretell::statistics::standard_deviation(&others.targets),
+        );
+        let forecasts = out.map(|&run| match &samples {
+            Some(samples) => (run, samples.forecast(&training.query(run))),
+            None => (run, without.clone()),
+        });
+        forecasts.collect()
     }
 }
 
@@ -425,15 +426,15 @@ mod tests {
         normals.draw_values(&mut ChaCha8Rng::seed_from_u64(seed));
         let mut drawn = normals.values.iter();
         let mut normal = || drawn.next().copied().unwrap_or(0.0);
-        let run = |_| {
+        let runs = (0..RUNS).map(|_| {
             let (a, b) = (normal(), normal());
             let mut outputs: Vec<f64> = (0..19).map(|j| 1.5 * (f64::from(j) + a + 0.5 * b).sin()).collect();
             outputs[18] = 0.8 + 0.7 * a - 0.4 * b;
             let curve = BasisCurve::new(&outputs);
-            let score = |epoch: usize| curve.mean(TimeTerms::new(epoch as f64 / EPOCHS as f64));
-            (vec![a, b], (1..=EPOCHS).map(|epoch| score(epoch) + 0.01 * normal()).collect())
-        };
-        (0..RUNS).map(run).unzip()
+            let times = (1..=EPOCHS).map(|epoch| TimeTerms::new(epoch as f64 / EPOCHS as f64));
+            (vec![a, b], times.map(|time| curve.mean(time) + 0.01 * normal()).collect())
+        });
+        runs.unzip()
     }
 
     fn training(configurations: &[Vec<f64>], curves: &[Vec<f64>]) -> TrainingSet {

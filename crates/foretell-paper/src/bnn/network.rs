@@ -78,13 +78,12 @@ impl NetworkShape {
     }
 
     pub(super) fn new_batch(&self, rows: usize) -> MiniBatch {
-        let activations = || vec![0.0; rows * self.hidden];
         MiniBatch {
             inputs: vec![0.0; rows * self.inputs],
             times: vec![TimeTerms::new(1.0); rows],
             targets: vec![0.0; rows],
-            hidden: [activations(), activations(), activations()],
-            slopes: [activations(), activations()],
+            hidden: std::array::from_fn(|_| vec![0.0; rows * self.hidden]),
+            slopes: std::array::from_fn(|_| vec![0.0; rows * self.hidden]),
             outputs: vec![0.0; rows * self.output_count()],
         }
     }
@@ -126,11 +125,13 @@ impl NetworkShape {
         let prior = (log_variance - PRIOR_LOG_VARIANCE) / (PRIOR_VARIANCE * rows as f64);
         for row in 0..batch.targets.len() {
             let out = &mut batch.outputs[row * outputs..(row + 1) * outputs];
-            let by_mean = |mean: f64| -(batch.targets[row] - mean) / variance / m;
+            let target = batch.targets[row];
             let slope = match self.head {
-                OutputHead::Curves => curve_slopes(out, batch.times[row], by_mean),
+                OutputHead::Curves => {
+                    curve_slopes(out, batch.times[row], |mean| -(target - mean) / variance / m)
+                }
                 OutputHead::Plain => {
-                    out[0] = by_mean(out[0]);
+                    out[0] = -(target - out[0]) / variance / m;
                     out[0]
                 }
             };
@@ -224,15 +225,19 @@ fn curve_slopes(out: &mut [f64], time: TimeTerms, by_mean: impl Fn(f64) -> f64) 
     let gradients = basis::basis_gradients(&curve.theta, time);
     let mixture: f64 = curve.weights.iter().zip(bases).map(|(w, phi)| w * phi).sum();
     let mean_slope = by_mean(curve.asymptote + mixture);
-    let squash = |s: f64| s * (1.0 - s);
     for k in 0..BASIS_COUNT {
         for j in PARAMETER_OFFSETS[k]..PARAMETER_OFFSETS[k + 1] {
-            out[j] = mean_slope * curve.weights[k] * gradients[j] * squash(curve.theta[j]);
+            out[j] = mean_slope * curve.weights[k] * gradients[j] * sigmoid_slope(curve.theta[j]);
         }
         out[BASIS_PARAMETERS + k] = mean_slope * curve.weights[k] * (bases[k] - mixture);
     }
-    out[ASYMPTOTE_INDEX] = mean_slope * squash(curve.asymptote);
+    out[ASYMPTOTE_INDEX] = mean_slope * sigmoid_slope(curve.asymptote);
     mean_slope
+}
+
+/// The derivative of the sigmoid where its value is `s`.
+fn sigmoid_slope(s: f64) -> f64 {
+    s * (1.0 - s)
 }
 
 #[cfg(test)]

@@ -43,23 +43,22 @@ impl DataScaling {
         let (steps, horizon) = epochs_of(&training.steps, training.target_step);
         let times = steps.iter().map(|step| step / horizon).collect();
         let all: Vec<&[f64]> = sorted_configurations(training);
-        let column = |j: usize| {
+        let columns = (0..training.groups.len()).map(|j| {
             let values: Vec<f64> = all.iter().map(|row| row[j]).collect();
             let (mean, spread) =
                 (foretell::statistics::mean(&values), foretell::statistics::standard_deviation(&values));
             // a column that does not vary would otherwise be divided by its rounding errors
             (mean, if spread > 1e-12 * mean.abs() { 1.0 / spread } else { 0.0 })
-        };
-        let columns = (0..training.groups.len()).map(column).collect();
-        Self { columns, range, times }
+        });
+        Self { columns: columns.collect(), range, times }
     }
 
     /// A configuration in standard units.
     pub(super) fn scale_configuration(&self, configuration: &[f64]) -> Vec<f64> {
-        let scale = |(value, (mean, inverse)): (&f64, &(f64, f64))| {
+        let scaled = configuration.iter().zip(&self.columns).map(|(value, (mean, inverse))| {
             ((value - mean) * inverse).clamp(-MAX_STANDARDIZED_INPUT, MAX_STANDARDIZED_INPUT)
-        };
-        configuration.iter().zip(&self.columns).map(scale).collect()
+        });
+        scaled.collect()
     }
 
     /// A score in units of the range.
@@ -91,10 +90,11 @@ impl DataScaling {
         runs.sort_by(KnownRun::compare_content);
         let configurations: Vec<Vec<f64>> =
             runs.iter().map(|run| self.scale_configuration(run.configuration)).collect();
-        let of_run = |(i, run): (usize, &KnownRun<'_>)| -> Vec<(usize, f64, f64)> {
-            run.points.iter().map(|&(t, score)| (i, t, score)).collect()
-        };
-        let points = runs.iter().enumerate().flat_map(of_run).collect();
+        let points = runs
+            .iter()
+            .enumerate()
+            .flat_map(|(i, run)| run.points.iter().map(move |&(t, score)| (i, t, score)))
+            .collect();
         TrainingRows { configurations: Matrix::from_rows(&configurations), points }
     }
 
@@ -106,8 +106,9 @@ impl DataScaling {
 impl KnownRun<'_> {
     fn compare_content(&self, other: &Self) -> Ordering {
         compare_values(self.configuration, other.configuration).then_with(|| {
-            let flat = |run: &Self| run.points.iter().flat_map(|p| [p.0, p.1]).collect::<Vec<f64>>();
-            compare_values(&flat(self), &flat(other))
+            let [own, others] = [&self.points, &other.points]
+                .map(|points| points.iter().flat_map(|p| [p.0, p.1]).collect::<Vec<f64>>());
+            compare_values(&own, &others)
         })
     }
 }
