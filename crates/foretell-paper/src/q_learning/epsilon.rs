@@ -34,8 +34,9 @@ pub struct EpsilonSchedule {
 impl Default for EpsilonSchedule {
     fn default() -> Self {
         let models = [1500, 100, 100, 100, 150, 150, 150, 150, 150, 150];
-        let stage = |(i, models)| EpsilonStage { epsilon: (10 - i) as f64 / 10.0, models };
-        Self { stages: models.into_iter().enumerate().map(stage).collect() }
+        let stages = models.into_iter().enumerate();
+        let stages = stages.map(|(i, models)| EpsilonStage { epsilon: (10 - i) as f64 / 10.0, models });
+        Self { stages: stages.collect() }
     }
 }
 
@@ -65,13 +66,13 @@ impl EpsilonSchedule {
             return self.clone();
         }
         let (mut end, mut before) = (0, 0);
-        let stage = |stage: &EpsilonStage| {
+        let stages = self.stages.iter().map(|stage| {
             end += u128::from(stage.models);
             let now = ((2 * end * u128::from(total) + own) / (2 * own)) as u64;
             let models = now - std::mem::replace(&mut before, now);
             EpsilonStage { models, ..*stage }
-        };
-        Self { stages: self.stages.iter().map(stage).collect() }
+        });
+        Self { stages: stages.collect() }
     }
 }
 

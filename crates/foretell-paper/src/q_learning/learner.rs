@@ -157,9 +157,8 @@ impl QLearner {
     /// max over `actions` of Q(state, action).
     fn best_q_value(&self, state: &State, actions: &[Action]) -> f64 {
         let row = self.table.get(&self.space.state_key(state));
-        let value = |action| row.and_then(|row| row.get(action)).copied();
-        let values = actions.iter().map(|action| value(action).unwrap_or(self.settings.initial_value));
-        values.fold(f64::NEG_INFINITY, f64::max)
+        let values = actions.iter().map(|action| row.and_then(|row| row.get(action)).copied());
+        values.map(|value| value.unwrap_or(self.settings.initial_value)).fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// Appends `entry` to the replay list, and replays.
@@ -200,9 +199,10 @@ struct Stored {
 impl From<QLearner> for Stored {
     fn from(learner: QLearner) -> Self {
         let QLearner { space, settings, table, replay, fates } = learner;
-        let row = |row: BTreeMap<Action, f64>| row.iter().map(|(a, q)| (a.to_string(), *q)).collect();
-        let table = table.into_iter().map(|(key, values)| (key.to_string(), row(values))).collect();
-        Self { space, settings, table, replay, fates }
+        let table = table.into_iter().map(|(key, values)| {
+            (key.to_string(), values.iter().map(|(action, q)| (action.to_string(), *q)).collect())
+        });
+        Self { space, settings, table: table.collect(), replay, fates }
     }
 }
 
@@ -308,12 +308,12 @@ mod tests {
 
     /// 0.5 + 0.1 for each 3×3 convolution of 8 filters, + 0.05 for a fully connected layer.
     fn worth(trajectory: &Trajectory) -> f64 {
-        let layer = |layer: &Layer| match layer {
+        let worths = trajectory.layers().iter().map(|layer| match layer {
             Layer::Convolution { filters: 8, kernel: 3, .. } => 0.1,
             Layer::FullyConnected { .. } => 0.05,
             _ => 0.0,
-        };
-        0.5 + trajectory.layers().iter().map(layer).sum::<f64>()
+        });
+        0.5 + worths.sum::<f64>()
     }
 
     /// 0.4 + 0.1 a layer, and 0.1 more if the softmax follows a 3×3 convolution of 8 filters: known from the last
@@ -352,7 +352,7 @@ mod tests {
         let space = LayerSpace { height: 8, width: 8, max_depth: 5, ..small_space() };
         let schedule = EpsilonSchedule::default().scale_to(100);
         let settings = QLearning { learning_rate: 0.1, schedule, replay_number: 64, ..QLearning::default() };
-        let gain = |seed| {
+        let gains = (0..10).map(|seed| {
             let mut learner = QLearner::new(space.clone(), settings.clone()).unwrap();
             let mut worths = Vec::new();
             for trial in 0..100 {
@@ -361,10 +361,11 @@ mod tests {
                 worths.push(reward.value);
                 learner.tell(&network, reward, &mut replay_stream(seed, trial)).unwrap();
             }
-            let mean = |worths: &[f64]| worths.iter().sum::<f64>() / worths.len() as f64;
-            mean(&worths[80..]) - mean(&worths[..55])
-        };
-        let gains: Vec<f64> = (0..10).map(gain).collect();
+            let [late, early] =
+                [&worths[80..], &worths[..55]].map(|worths| worths.iter().sum::<f64>() / worths.len() as f64);
+            late - early
+        });
+        let gains: Vec<f64> = gains.collect();
         let mean = gains.iter().sum::<f64>() / 10.0;
         let variance = gains.iter().map(|gain| (gain - mean).powi(2)).sum::<f64>() / 9.0;
         assert!(mean > 3.0 * (variance / 10.0).sqrt() && mean > 0.02, "{gains:?}");

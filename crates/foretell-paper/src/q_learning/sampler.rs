@@ -41,18 +41,20 @@ pub(crate) struct QLearningFamily;
 impl SamplerFamily for QLearningFamily {
     fn settings(&self, asked: &Map<String, Json>, trials: u64, there: Option<&Json>) -> Json {
         let usual = QLearning::default();
-        let number = |name: &str, usual: f64| asked.get(name).and_then(Json::as_f64).unwrap_or(usual);
-        let count = |name: &str| asked.get(name).and_then(Json::as_u64);
+        let [alpha, gamma, initial_value] =
+            ["alpha", "gamma", "initial_value"].map(|name| asked.get(name).and_then(Json::as_f64));
+        let [epsilon_trials, replay] =
+            ["epsilon_trials", "replay"].map(|name| asked.get(name).and_then(Json::as_u64));
         // the ε schedule stays as it was made, also where there are more trials now
         let made = there.and_then(|there| serde_json::from_value::<QLearning>(there.clone()).ok());
-        let made = made.map(|made| made.schedule).filter(|_| count("epsilon_trials").is_none());
-        let scaled = || EpsilonSchedule::default().scale_to(count("epsilon_trials").unwrap_or(trials));
+        let made = made.map(|made| made.schedule).filter(|_| epsilon_trials.is_none());
         json!(QLearning {
-            learning_rate: number("alpha", usual.learning_rate),
-            discount: number("gamma", usual.discount),
-            initial_value: number("initial_value", usual.initial_value),
-            replay_number: count("replay").map_or(usual.replay_number, |count| count as usize),
-            schedule: made.unwrap_or_else(scaled),
+            learning_rate: alpha.unwrap_or(usual.learning_rate),
+            discount: gamma.unwrap_or(usual.discount),
+            initial_value: initial_value.unwrap_or(usual.initial_value),
+            replay_number: replay.map_or(usual.replay_number, |count| count as usize),
+            schedule: made
+                .unwrap_or_else(|| EpsilonSchedule::default().scale_to(epsilon_trials.unwrap_or(trials))),
             ..usual
         })
     }

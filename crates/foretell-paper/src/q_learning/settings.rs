@@ -53,20 +53,23 @@ impl QLearning {
     /// # Errors
     /// [`QLearningError::Setting`] naming the first setting out of its range.
     pub fn validate(&self) -> Result<(), QLearningError> {
-        let refused = |field, value, expected| Err(QLearningError::Setting { field, value, expected });
         if !(self.learning_rate > 0.0 && self.learning_rate <= 1.0) {
-            return refused("learning_rate", self.learning_rate, "above 0 and at most 1");
+            return Err(setting_error("learning_rate", self.learning_rate, "above 0 and at most 1"));
         }
         if !(0.0..=1.0).contains(&self.discount) {
-            return refused("discount", self.discount, "between 0 and 1");
+            return Err(setting_error("discount", self.discount, "between 0 and 1"));
         }
         if !self.initial_value.is_finite() {
-            return refused("initial_value", self.initial_value, "finite");
+            return Err(setting_error("initial_value", self.initial_value, "finite"));
         }
         let epsilons = self.schedule.stages.iter().map(|stage| stage.epsilon);
         match epsilons.into_iter().find(|epsilon| !(0.0..=1.0).contains(epsilon)) {
-            Some(epsilon) => refused("epsilon", epsilon, "between 0 and 1"),
+            Some(epsilon) => Err(setting_error("epsilon", epsilon, "between 0 and 1")),
             None => Ok(()),
         }
     }
+}
+
+fn setting_error(field: &'static str, value: f64, expected: &'static str) -> QLearningError {
+    QLearningError::Setting { field, value, expected }
 }
