@@ -5,7 +5,7 @@ use crate::layer_space::{LayerSpace, SPACE_NAME};
 use crate::lce::{Lce, LceOptions, LceRule, TerminationMode};
 use crate::q_learning::QLearningFamily;
 use foretell::mask_features;
-use foretell_search::{Catalogue, SearchSpace, StopRule};
+use foretell_search::{Catalogue, SearchSpace};
 use std::sync::Arc;
 
 /// The parts of `foretell-search`, and those of the laboratory.
@@ -16,7 +16,6 @@ pub fn full_catalogue() -> Catalogue {
 /// Adds the parts of the laboratory to `catalogue`.
 #[must_use]
 pub fn with_laboratory(catalogue: Catalogue) -> Catalogue {
-    let rule = |mode| move |_: &serde_json::Value| Ok(Arc::new(LceRule { mode }) as Arc<dyn StopRule>);
     catalogue
         .with_predictor("lce", |options| {
             Box::new(Lce::with_predictor_options(LceOptions::default(), options))
@@ -33,12 +32,12 @@ pub fn with_laboratory(catalogue: Catalogue) -> Catalogue {
         .with_stop_rule(
             "lce",
             "Stop trials that will not win, by extrapolating each curve alone (Domhan et al., conservative).",
-            rule(TerminationMode::Conservative),
+            |_| Ok(Arc::new(LceRule { mode: TerminationMode::Conservative })),
         )
         .with_stop_rule(
             "lce-optimistic",
             "Like lce, and also stop trials whose final value is certain (Domhan et al., optimistic).",
-            rule(TerminationMode::Optimistic),
+            |_| Ok(Arc::new(LceRule { mode: TerminationMode::Optimistic })),
         )
         .with_sampler(
             "q-learning",

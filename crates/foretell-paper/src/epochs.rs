@@ -11,6 +11,6 @@ pub(crate) fn epochs_of(steps: &[f64], target: f64) -> (Vec<f64>, f64) {
     let alone = if steps[0] > 0.0 { steps[0] } else { target - steps[0] };
     let spacing = spacings.get(spacings.len() / 2).copied().unwrap_or(alone);
     let first = (steps[0] / spacing).max(1.0);
-    let epoch = |step: f64| first + (step - steps[0]) / spacing;
-    (steps.iter().map(|&step| epoch(step)).collect(), epoch(target))
+    let epochs = steps.iter().map(|step| first + (step - steps[0]) / spacing).collect();
+    (epochs, first + (target - steps[0]) / spacing)
 }

@@ -110,12 +110,12 @@ fn scaling_rounds_and_merges() {
 #[test]
 fn descriptions_that_cannot_work_are_refused() {
     let space = LayerSpace::default();
-    let pool = |kernel, stride| PoolingSize { kernel, stride };
+    let pool = PoolingSize { kernel: 2, stride: 2 };
     let rows = [
         (LayerSpace { filters: vec![64, 0], ..space.clone() }, "filters = 0"),
         (LayerSpace { kernels: vec![3, 3], ..space.clone() }, "kernels = [3, 3] lists a size twice"),
-        (LayerSpace { pools: vec![pool(2, 0)], ..space.clone() }, "pools"),
-        (LayerSpace { pools: vec![pool(2, 2), pool(2, 2)], ..space.clone() }, "pools"),
+        (LayerSpace { pools: vec![PoolingSize { stride: 0, ..pool }], ..space.clone() }, "pools"),
+        (LayerSpace { pools: vec![pool, pool], ..space.clone() }, "pools"),
         (LayerSpace { buckets: vec![8, 4], ..space.clone() }, "buckets = [8, 4] must fall and end with 1"),
         (LayerSpace { buckets: vec![4, 8, 1], ..space.clone() }, "buckets"),
         (LayerSpace { buckets: vec![], ..space.clone() }, "buckets"),

@@ -205,12 +205,11 @@ impl MeasurementBench {
         if let Some(natural) = natural.filter(|_| prepared.history.scale() == Scale::Log) {
             notes.push(format!("R² of the logarithm; of the value itself {:.2}", 100.0 * natural));
         }
-        let compared =
-            |r2: (f64, f64)| cell.published.map(|published| distance_in_standard_errors(r2, published));
         let by_seed = measured.as_ref().map_or(&[][..], |m| &m.r2[..]).iter().zip(self.options.seed..);
         let by_seed = by_seed.map(|(splits, seed)| {
-            let (r2_mean, r2_stderr) = mean_and_stderr(splits);
-            let difference_in_standard_errors = compared((r2_mean, r2_stderr));
+            let r2 @ (r2_mean, r2_stderr) = mean_and_stderr(splits);
+            let difference_in_standard_errors =
+                cell.published.map(|published| distance_in_standard_errors(r2, published));
             SeedResult { seed, r2_mean, r2_stderr, difference_in_standard_errors }
         });
         ResultRow {
@@ -234,7 +233,9 @@ impl MeasurementBench {
             r2_inside_stderr: inside.map(|inside| inside.1),
             published_mean: cell.published.map(|p| round_percent(p.mean)),
             published_stderr: cell.published.map(|p| round_percent(p.stderr)),
-            difference_in_standard_errors: r2.and_then(compared),
+            difference_in_standard_errors: r2
+                .zip(cell.published)
+                .map(|(r2, published)| distance_in_standard_errors(r2, published)),
             fit_seconds: measured.as_ref().map(|m| m.fit_seconds),
             predict_seconds: measured.as_ref().map(|m| m.predict_seconds),
             note: notes.join("; "),
