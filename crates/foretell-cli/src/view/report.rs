@@ -512,10 +512,13 @@ fn time_line(study: &Study, time: &StudyTiming) -> String {
     if !study.spec().shadow && time.saved_seconds > 0.0 {
         text += &format!("; stopping saved {} of training", human_duration(time.saved_seconds));
     }
-    if let Some(left) = time.left_seconds.filter(|_| !study.is_done()) {
-        text += &format!("; about {} left", human_duration(left));
-    }
-    text
+    remaining_time(study, time.left_seconds).map_or(text.clone(), |left| format!("{text}; {left}"))
+}
+
+/// The time that `study` will still take: "about 3 min left". `None` once it is done, or where the estimate has run out.
+pub(crate) fn remaining_time(study: &Study, seconds: Option<f64>) -> Option<String> {
+    let seconds = seconds.filter(|&seconds| seconds >= 1.0 && !study.is_done())?;
+    Some(format!("about {} left", human_duration(seconds)))
 }
 
 /// With fewer trials, a rank correlation shows nothing.

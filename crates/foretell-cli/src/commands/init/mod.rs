@@ -19,6 +19,7 @@ mod source;
 mod study_file;
 mod values;
 
+use crate::commands::search::STUDY_FILE_NAME;
 use crate::failure::{CommandResult, Failure};
 use crate::output::{ask, note};
 use epochs::EpochCount;
@@ -35,7 +36,7 @@ const HELP_TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(clap::Args)]
 pub(crate) struct InitArguments {
     /// Study file to write.
-    #[arg(long, value_name = "FILE", default_value = "study.toml")]
+    #[arg(long, value_name = "FILE", default_value = STUDY_FILE_NAME)]
     out: PathBuf,
     /// Overwrite an existing file.
     #[arg(long)]

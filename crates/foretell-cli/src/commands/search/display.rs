@@ -1,8 +1,9 @@
 //! The display of a running study: one line per trial and a progress bar on a terminal, plain lines elsewhere.
 
 use super::heartbeat::Heartbeat;
-use crate::output::{human_duration, metric_value, note};
+use crate::output::{metric_value, note};
 use crate::terminal::{keep_unsaid, speak_above};
+use crate::view::report;
 use crate::view::rows::{line, parameters};
 use foretell_search::{Decision, LessonStatus, Reason, Record, RecordTime, Study, StudyTimes};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -200,8 +201,8 @@ fn progress(study: &Study, times: &StudyTimes, seen: &BTreeMap<u64, String>) -> 
         0 => String::new(),
         _ => format!(", {}", progress.trials.describe_failed()),
     };
-    let left = times.left_seconds(study).filter(|_| !study.is_done());
-    let left = left.map_or(String::new(), |left| format!("about {} left, ", human_duration(left)));
+    let left = report::remaining_time(study, times.left_seconds(study));
+    let left = left.map_or(String::new(), |left| format!("{left}, "));
     let seen = seen.first_key_value().map_or(String::new(), |(trial, seen)| match seen.as_str() {
         "" => format!("; trial {trial} has printed no number yet"),
         seen => format!("; trial {trial} printed no value yet, but {seen}"),

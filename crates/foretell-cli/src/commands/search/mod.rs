@@ -44,7 +44,7 @@ use foretell_search::{LastMetrics, Refusal, Study, StudyRequest, StudySpec};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
-pub(crate) use study_file::study_request;
+pub(crate) use study_file::{STUDY_FILE_NAME, study_request};
 pub(crate) use study_run::threads;
 use study_run::{DescribedStudy, INTERRUPT_TIMEOUT, StudyRun};
 use workload::Workload;
@@ -53,7 +53,14 @@ pub(crate) use workload::metric_name_in;
 /// Runs the command that the command line `words` gave; `matches` are its flags.
 pub(crate) fn run(given: &SearchArguments, words: &[OsString], matches: &ArgMatches) -> CommandResult {
     match &given.study {
-        None => search(given, &RecordedCommand::by(words)),
+        None => {
+            if given.command.is_empty() && given.space.is_none() && Path::new(STUDY_FILE_NAME).exists() {
+                note(&format!(
+                    "{STUDY_FILE_NAME} is not read here: to search it, run foretell search {STUDY_FILE_NAME}"
+                ));
+            }
+            search(given, &RecordedCommand::by(words))
+        }
         Some(path) => {
             let (arguments, asked) = study_file::together(path, words, matches)?;
             search(&arguments, &asked)

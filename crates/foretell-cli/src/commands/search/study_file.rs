@@ -18,6 +18,8 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
+/// The name that `foretell init` gives such a file.
+pub(crate) const STUDY_FILE_NAME: &str = "study.toml";
 /// The subcommand that such files are for.
 const SEARCH_SUBCOMMAND: &str = "search";
 /// The key of the command.
