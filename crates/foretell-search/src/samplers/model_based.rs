@@ -160,13 +160,16 @@ impl Sampler for Surrogate {
         // the quasi-random point comes last: it is proposed if there is no model yet, or if all its draws were tried before
         let first = std::iter::once_with(|| first_draw(self.seed, trial, self.space.parameters().len()));
         let mut drawn = draws.into_iter().chain(first).map(|at| self.evidence.cube.configuration(&at));
-        let is_new = |configuration: &Configuration| self.evidence.is_new(configuration);
-        let is_fitting = |configuration: &Configuration| is_allowed(configuration) && is_new(configuration);
-        if let Some(fitting) = drawn.find(is_fitting) {
-            return Some(fitting);
+        let fitting = drawn.find(|drawn| is_allowed(drawn) && self.evidence.is_new(drawn));
+        if fitting.is_some() {
+            return fitting;
         }
-        let drawn = draw_allowed(|| self.space.sample(&mut rng), is_allowed, is_new);
-        if drawn.as_ref().is_some_and(is_new) { drawn } else { find_untried(&self.space, is_fitting, drawn) }
+        let evidence = &self.evidence;
+        let drawn = draw_allowed(|| self.space.sample(&mut rng), is_allowed, |drawn| evidence.is_new(drawn));
+        if drawn.as_ref().is_some_and(|drawn| evidence.is_new(drawn)) {
+            return drawn;
+        }
+        find_untried(&self.space, |listed| is_allowed(listed) && evidence.is_new(listed), drawn)
     }
 
     fn observe_start(&mut self, trial: u64, configuration: &Configuration) {

@@ -92,6 +92,18 @@ impl RandomSearch {
     fn new(space: Space, seed: u64) -> Self {
         Self { space, seed, proposed: BTreeSet::new() }
     }
+
+    /// The text by which a repeated configuration is recognized.
+    fn duplicate_key(&self, configuration: &Configuration) -> Option<String> {
+        match &self.space {
+            Space::Parameters(_) => text(configuration),
+            Space::Own(part) => part.implementation().and_then(|space| space.duplicate_key(configuration)),
+        }
+    }
+
+    fn is_new(&self, configuration: &Configuration) -> bool {
+        self.duplicate_key(configuration).is_none_or(|key| !self.proposed.contains(&key))
+    }
 }
 
 impl Sampler for RandomSearch {
@@ -103,32 +115,23 @@ impl Sampler for RandomSearch {
         let mut rng = trial_stream(self.seed, trial);
         match &self.space {
             Space::Parameters(space) => {
-                let is_new =
-                    |drawn: &Configuration| text(drawn).is_none_or(|text| !self.proposed.contains(&text));
-                let drawn = draw_allowed(|| space.sample(&mut rng), is_allowed, is_new);
-                let is_fitting = |drawn: &Configuration| is_allowed(drawn) && is_new(drawn);
+                let drawn = draw_allowed(|| space.sample(&mut rng), is_allowed, |drawn| self.is_new(drawn));
                 // where draws find nothing new, a small space is gone through, so that none of it stays untried
-                if drawn.as_ref().is_some_and(is_new) {
+                if drawn.as_ref().is_some_and(|drawn| self.is_new(drawn)) {
                     drawn
                 } else {
-                    find_untried(space, is_fitting, drawn)
+                    find_untried(space, |listed| is_allowed(listed) && self.is_new(listed), drawn)
                 }
             }
             Space::Own(part) => {
                 let space = part.implementation()?;
-                let is_new = |drawn: &Configuration| {
-                    space.duplicate_key(drawn).is_none_or(|text| !self.proposed.contains(&text))
-                };
-                draw_allowed(|| space.sample(&mut rng), is_allowed, is_new)
+                draw_allowed(|| space.sample(&mut rng), is_allowed, |drawn| self.is_new(drawn))
             }
         }
     }
 
     fn observe_start(&mut self, _trial: u64, configuration: &Configuration) {
-        self.proposed.extend(match &self.space {
-            Space::Parameters(_) => text(configuration),
-            Space::Own(part) => part.implementation().and_then(|space| space.duplicate_key(configuration)),
-        });
+        self.proposed.extend(self.duplicate_key(configuration));
     }
 
     fn learn(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}

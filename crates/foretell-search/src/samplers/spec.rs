@@ -118,9 +118,10 @@ impl SamplerSpec {
     /// # Errors
     /// [`PartError`] for settings out of range, or a space that it cannot search.
     pub fn sampler(&self, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, PartError> {
-        let refused = |why| PartError::new("sampler", format!("{}: {why}", self.name()));
-        let family = self.family().ok_or_else(|| refused("no catalogue has made it".to_owned()))?;
-        family.check(space).map_err(refused)?;
-        family.sampler(self.settings(), space, seed).map_err(refused)
+        let sampler = match self.family() {
+            Some(family) => family.check(space).and_then(|()| family.sampler(self.settings(), space, seed)),
+            None => Err("no catalogue has made it".to_owned()),
+        };
+        sampler.map_err(|why| PartError::new("sampler", format!("{}: {why}", self.name())))
     }
 }

@@ -114,12 +114,11 @@ pub struct HyperbandPlan {
 pub fn plan(max_resource: u64, eta: u64) -> Result<HyperbandPlan, BracketError> {
     let levels = levels(max_resource, eta)?;
     let s_max = levels.len() - 1;
-    let bracket = |s: usize| {
+    let brackets = (0..=s_max).rev().map(|s| {
         let wanted = (s_max as u64 + 1) * eta.pow(s as u32);
         halving_bracket(wanted.div_ceil(s as u64 + 1), eta, &levels[s_max - s..])
-    };
-    let brackets = (0..=s_max).rev().map(bracket).collect();
-    Ok(HyperbandPlan { max_resource, eta, brackets })
+    });
+    Ok(HyperbandPlan { max_resource, eta, brackets: brackets.collect() })
 }
 
 /// The resource levels that all brackets share, and ASHA's rungs: max(1, round(R/η^k)) for k = s_max … 0, strictly
@@ -145,8 +144,7 @@ pub fn levels(max_resource: u64, eta: u64) -> Result<Vec<u64>, BracketError> {
         return Err(BracketError::TooLarge { resource: max_resource });
     }
     let s_max = largest_power(max_resource, eta);
-    let level = |k: u32| divide_to_nearest(max_resource, eta.pow(k)).max(1);
-    Ok((0..=s_max).rev().map(level).collect())
+    Ok((0..=s_max).rev().map(|k| divide_to_nearest(max_resource, eta.pow(k)).max(1)).collect())
 }
 
 /// The last `most` of the [`levels`] below R, and R; all of them without `most`.
@@ -274,11 +272,12 @@ impl fmt::Display for HyperbandPlan {
         let rows = self.rows();
         let name = if self.brackets.len() > 1 { "Hyperband" } else { "Successive halving" };
         writeln!(f, "{name}, R = {}, eta = {}: configurations@resource", self.max_resource, self.eta)?;
-        let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
         for row in &rows {
-            let cells: Vec<String> =
-                row.iter().enumerate().map(|(i, cell)| format!("{cell:>w$}", w = width(i))).collect();
-            writeln!(f, "{}", cells.join("  "))?;
+            let cells = row.iter().enumerate().map(|(column, cell)| {
+                let width = rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+                format!("{cell:>width$}")
+            });
+            writeln!(f, "{}", cells.collect::<Vec<_>>().join("  "))?;
         }
         let BracketTotals { configurations, full, scratch, resume } = self.totals();
         write!(

@@ -162,8 +162,8 @@ impl LevelData {
         let (enough, refit) = (self.enough, self.refit);
         let level = self.levels.entry(level).or_default();
         level.reached.push(trial);
-        let grown = |factor: f64| level.reached.len() as f64 >= factor * level.learned as f64;
-        let again = level.learned > 0 && refit.is_some_and(grown);
+        let (reached, learned) = (level.reached.len() as f64, level.learned as f64);
+        let again = level.learned > 0 && refit.is_some_and(|factor| reached >= factor * learned);
         if again || (level.learned == 0 && level.reached.len() >= enough) {
             level.learned = level.reached.len();
         }

@@ -74,12 +74,12 @@ pub(crate) fn is_silent(scores: &[f64], finished: &[(usize, f64)]) -> bool {
 fn normal_scores(scores: &[f64]) -> Vec<f64> {
     let mut sorted = scores.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let rank = |score: &f64| {
+    let normal_scores = scores.iter().map(|score| {
         let below = sorted.partition_point(|other| other.total_cmp(score).is_lt());
         let up_to = sorted.partition_point(|other| other.total_cmp(score).is_le());
-        (below + up_to) as f64 / 2.0
-    };
-    scores.iter().map(|score| normal_quantile(rank(score) / scores.len() as f64)).collect()
+        normal_quantile((below + up_to) as f64 / 2.0 / scores.len() as f64)
+    });
+    normal_scores.collect()
 }
 
 fn standard_deviation(x: &[f64]) -> f64 {

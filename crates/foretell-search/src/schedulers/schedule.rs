@@ -154,15 +154,19 @@ impl Schedule {
         burn_in: usize,
     ) -> Result<Box<dyn Scheduler>, ScheduleError> {
         self.validate(trials, max_resource)?;
-        let halving = |bracket| Box::new(SuccessiveHalving::new(bracket, 0, Kappa::default()));
+
         Ok(match *self {
             Self::Full => Box::new(FullTraining::new(trials, max_resource, nth_best)),
             Self::IEpoch { epochs, keep } => {
-                let rungs = [(trials, epochs), (keep.min(trials), max_resource)];
-                let rung = |(configurations, resource)| Rung { configurations, resource };
-                halving(Bracket { s: 1, rungs: rungs.map(rung).to_vec() })
+                let rungs = [(trials, epochs), (keep.min(trials), max_resource)]
+                    .map(|(configurations, resource)| Rung { configurations, resource });
+                let bracket = Bracket { s: 1, rungs: rungs.to_vec() };
+                Box::new(SuccessiveHalving::new(bracket, 0, Kappa::default()))
             }
-            Self::SuccessiveHalving { eta } => halving(successive_halving(trials, max_resource, eta)?),
+            Self::SuccessiveHalving { eta } => {
+                let bracket = successive_halving(trials, max_resource, eta)?;
+                Box::new(SuccessiveHalving::new(bracket, 0, Kappa::default()))
+            }
             Self::Hyperband { eta, runs, kappa, reference } => {
                 Box::new(Hyperband::new(plan(max_resource, eta)?, runs, kappa, reference, burn_in))
             }

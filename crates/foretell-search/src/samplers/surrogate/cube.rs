@@ -61,11 +61,16 @@ impl UnitCube {
 
     /// The point of `configuration`. A value outside its range counts as the nearest bound.
     pub(crate) fn point(&self, configuration: &Configuration) -> CubePoint {
-        let coordinate = |parameter: &Parameter| {
+        let coordinates = self.parameters().iter().map(|parameter| {
             let value = configuration.get(&parameter.name).filter(|_| parameter.applies_in(configuration))?;
             coordinate_of(&parameter.kind, value)
-        };
-        self.parameters().iter().map(coordinate).collect()
+        });
+        coordinates.collect()
+    }
+
+    /// The point of the configuration at `coordinates`.
+    pub(crate) fn point_at_coordinates(&self, coordinates: &[f64]) -> CubePoint {
+        self.point(&self.configuration(coordinates))
     }
 }
 

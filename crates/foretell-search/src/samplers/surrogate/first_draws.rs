@@ -14,12 +14,12 @@ pub(crate) fn first_draw(seed: u64, index: u64, dimensions: usize) -> Vec<f64> {
     let mut stream = trial_stream(seed, index);
     // the crate takes 32 bits of seed, and 2^16 points
     let (point, folded) = ((index % (1 << 16)) as u32, (seed ^ (seed >> 32)) as u32);
-    let coordinate = |j: usize| {
+    let coordinates = (0..dimensions).map(|j| {
         let random: f64 = stream.random();
         let in_sequence = u32::try_from(j).ok().filter(|&j| j < sobol_burley::NUM_DIMENSIONS);
         in_sequence.map_or(random, |j| f64::from(sobol_burley::sample(point, j, folded)))
-    };
-    (0..dimensions).map(coordinate).collect()
+    });
+    coordinates.collect()
 }
 
 #[cfg(test)]

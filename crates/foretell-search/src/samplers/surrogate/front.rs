@@ -63,11 +63,16 @@ impl FrontSearch {
         others.resize(seen.len(), worst);
         let Some(models) = ObjectiveModels::new(evidence, &seen, &others) else { return Vec::new() };
         let growth = models.growth(evidence, &seen);
-        let value = |configuration: &Configuration, point: &CubePoint| {
-            let (mean, sd) = models.metric.forecast(&evidence.cube, point);
-            growth.expected_growth(mean, sd, &models.costs_of(evidence, point, &(self.known)(configuration)))
+        let search = CandidateSearch {
+            evidence,
+            leaders: growth.leaders.iter().collect(),
+            value: &|configuration, point| {
+                let (mean, sd) = models.metric.forecast(&evidence.cube, point);
+                let costs = models.costs_of(evidence, point, &(self.known)(configuration));
+                growth.expected_growth(mean, sd, &costs)
+            },
         };
-        CandidateSearch { evidence, leaders: growth.leaders.iter().collect(), value: &value }.candidates(rng)
+        search.candidates(rng)
     }
 }
 
@@ -113,60 +118,69 @@ impl ObjectiveModels {
         let mut order: Vec<usize> = (0..all.len()).collect();
         let places = places(&all);
         order.sort_by_key(|&index| places[index]);
-        let process = |known: &[SeenTrial]| {
-            let some = |most: usize| -> Vec<SeenTrial> {
-                best_and_evenly(&order, most).into_iter().map(|index| known[index].clone()).collect()
-            };
-            let lesson = ScaledObservations::new(&some(MAX_FITTED_OBSERVATIONS));
-            let hyperparameters =
-                Hyperparameters::likeliest(&evidence.cube, &lesson.points, &lesson.targets, &lesson.noise);
-            let observations = ScaledObservations::new(&some(MAX_OBSERVATIONS));
-            let process = believing(evidence, &hyperparameters, &observations)?;
-            Some((process, observations.center, observations.unit))
-        };
-        let cost = |at: usize| {
-            let turned = ObjectiveScale::new(others.iter().map(|values| values[at]));
-            let known = |(seen, values): (&SeenTrial, &Vec<f64>)| SeenTrial {
-                worth: Worth::from_measurement(turned.apply(values[at])),
-                ..seen.clone()
-            };
-            let known: Vec<SeenTrial> = seen.iter().zip(others).map(known).collect();
-            let (process, center, unit) = process(&known)?;
-            let seen = known.iter().map(|known| (known.worth.score - center) / unit).collect();
-            Some(CostModel { turned, process, center, unit, seen })
-        };
-        let costs = (0..others.first()?.len()).map(cost).collect::<Option<_>>()?;
-        Some(Self { metric: process(seen)?.0, costs })
+        let mut costs = Vec::new();
+        for objective in 0..others.first()?.len() {
+            let scores: Vec<f64> = others.iter().map(|values| values[objective]).collect();
+            costs.push(CostModel::new(evidence, seen, &scores, &order)?);
+        }
+        Some(Self { metric: fit_process(evidence, seen, &order)?.0, costs })
     }
 
     /// The other objectives of a candidate: as they are `known`, or are expected.
     fn costs_of(&self, evidence: &TrialEvidence, point: &CubePoint, known: &[Option<f64>]) -> Vec<f64> {
-        let value = |(cost, known): (&CostModel, &Option<f64>)| match known {
+        let values = self.costs.iter().zip(known).map(|(cost, known)| match known {
             Some(value) => (cost.turned.apply(*value) - cost.center) / cost.unit,
             None => cost.process.mean(&evidence.cube, point),
-        };
-        self.costs.iter().zip(known).map(value).collect()
+        });
+        values.collect()
     }
 
     fn growth(&self, evidence: &TrialEvidence, seen: &[SeenTrial]) -> FrontGrowth {
-        let metric = |seen: &SeenTrial| self.metric.mean(&evidence.cube, &seen.point);
-        let metrics: Vec<f64> = seen.iter().map(metric).collect();
-        let point = |(index, &metric): (usize, &f64)| {
+        let mut metrics: Vec<f64> =
+            seen.iter().map(|seen| self.metric.mean(&evidence.cube, &seen.point)).collect();
+        let points = metrics.iter().enumerate().map(|(index, &metric)| {
             std::iter::once(metric).chain(self.costs.iter().map(|cost| cost.seen[index])).collect()
-        };
-        let points: Vec<Vec<f64>> = metrics.iter().enumerate().map(point).collect();
-        let mut sorted = metrics;
-        sorted.sort_by(f64::total_cmp);
-        let least = |cost: &CostModel| cost.seen.iter().copied().fold(f64::INFINITY, f64::min);
-        let reference = (
-            quantile_of_sorted(&sorted, WORTHLESS_QUANTILE),
-            self.costs.iter().map(least).collect::<Vec<f64>>(),
-        );
+        });
+        let points: Vec<Vec<f64>> = points.collect();
+        metrics.sort_by(f64::total_cmp);
+        let least = self.costs.iter().map(|cost| cost.seen.iter().copied().fold(f64::INFINITY, f64::min));
+        let reference = (quantile_of_sorted(&metrics, WORTHLESS_QUANTILE), least.collect());
         let on_front = front_of(&points);
         let leaders = on_front.iter().map(|&index| seen[index].point.clone()).collect();
         let front = on_front.into_iter().map(|index| points[index].clone()).collect();
         FrontGrowth::new(front, reference, leaders)
     }
+}
+
+impl CostModel {
+    /// The model of an objective with the `scores` of the trials `seen`, the best of which come first in `order`.
+    fn new(evidence: &TrialEvidence, seen: &[SeenTrial], scores: &[f64], order: &[usize]) -> Option<Self> {
+        let turned = ObjectiveScale::new(scores.iter().copied());
+        let scored = seen.iter().zip(scores).map(|(seen, &score)| SeenTrial {
+            worth: Worth::from_measurement(turned.apply(score)),
+            ..seen.clone()
+        });
+        let scored: Vec<SeenTrial> = scored.collect();
+        let (process, center, unit) = fit_process(evidence, &scored, order)?;
+        let seen = scored.iter().map(|scored| (scored.worth.score - center) / unit).collect();
+        Some(Self { turned, process, center, unit, seen })
+    }
+}
+
+/// The process of the trials `seen`, the best of which come first in `order`, with the score that is 0 for it and how much of a score is 1.
+fn fit_process(
+    evidence: &TrialEvidence,
+    seen: &[SeenTrial],
+    order: &[usize],
+) -> Option<(SurrogateProcess, f64, f64)> {
+    let [lesson, observations] = [MAX_FITTED_OBSERVATIONS, MAX_OBSERVATIONS].map(|most| {
+        let chosen = best_and_evenly(order, most).into_iter().map(|index| seen[index].clone());
+        ScaledObservations::new(&chosen.collect::<Vec<_>>())
+    });
+    let hyperparameters =
+        Hyperparameters::likeliest(&evidence.cube, &lesson.points, &lesson.targets, &lesson.noise);
+    let process = believing(evidence, &hyperparameters, &observations)?;
+    Some((process, observations.center, observations.unit))
 }
 
 /// The growth of the volume that a front dominates.
@@ -193,11 +207,11 @@ impl FrontGrowth {
         if own <= 0.0 {
             return 0.0;
         }
-        let beyond = |metric: f64| improvement(mean, sd, metric.max(least));
+
         let (mut above, mut sum, mut before) = (Vec::new(), 0.0, 0.0);
         let last = (least, Vec::new());
         for (metric, others) in self.front.iter().chain([&last]) {
-            let now = beyond(*metric);
+            let now = improvement(mean, sd, metric.max(least));
             sum += (own - hypervolume(&above, worst)).max(0.0) * (now - before);
             above.push(others.iter().zip(costs).map(|(other, cost)| other.min(*cost)).collect());
             before = now;

@@ -102,11 +102,15 @@ impl GpSearch {
         by_mean.sort_by(|a, b| b.0.total_cmp(&a.0));
         let best = by_mean.first().map_or(0.0, |(mean, _)| *mean);
         let leaders = by_mean.into_iter().take(4).map(|(_, point)| point).collect();
-        let value = |_: &Configuration, point: &CubePoint| {
-            let (mean, sd) = process.forecast(cube, point);
-            ln_expected_improvement((mean - best) / sd) + sd.ln()
+        let search = CandidateSearch {
+            evidence,
+            leaders,
+            value: &|_, point| {
+                let (mean, sd) = process.forecast(cube, point);
+                ln_expected_improvement((mean - best) / sd) + sd.ln()
+            },
         };
-        CandidateSearch { evidence, leaders, value: &value }.candidates(rng)
+        search.candidates(rng)
     }
 }
 

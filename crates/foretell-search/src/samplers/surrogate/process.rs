@@ -191,8 +191,8 @@ impl SurrogateProcess {
     }
 
     fn kernel(&self, cube: &UnitCube, a: &CubePoint, b: &CubePoint) -> f64 {
-        let along = |(j, w): (usize, &f64)| w * squared_distance(cube, j, a[j], b[j]);
-        self.signal * matern_kernel(self.weights.iter().enumerate().map(along).sum()).0
+        let along = self.weights.iter().enumerate().map(|(j, w)| w * squared_distance(cube, j, a[j], b[j]));
+        self.signal * matern_kernel(along.sum()).0
     }
 
     /// The mean at `point`. O(n).
@@ -229,7 +229,7 @@ mod tests {
         let texts = ["x=float:0:1", "o=choice:a,b", "y=float:0:1 if o=b"];
         let cube = UnitCube::new(ParameterSpace::parse(&texts).unwrap());
         let points: Vec<CubePoint> =
-            (0..n).map(|i| cube.point(&cube.configuration(&first_draw(3, i, 3)))).collect();
+            (0..n).map(|i| cube.point_at_coordinates(&first_draw(3, i, 3))).collect();
         let target = |p: &CubePoint| (5.0 * p[0].unwrap()).sin() + p[2].map_or(0.3, |y| y - 0.5);
         let targets = points.iter().map(target).collect();
         (cube, points, targets)

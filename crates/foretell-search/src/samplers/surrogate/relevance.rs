@@ -62,18 +62,21 @@ pub fn relevances_of(surface: &ResponseSurface) -> Relevances {
     let mut found = Relevances { trials, needed: MIN_SURFACE_TRIALS, used, ..Relevances::default() };
     let Some(fitted) = &surface.fitted else { return found };
     found.explained = fitted.explained;
-    let shares = |process| normalize_effects(total_effects(&fitted.cube, process));
-    let left_out: Vec<Vec<f64>> = fitted.parts.iter().map(shares).collect();
-    let share_sd = |j: usize| standard_error(&left_out.iter().map(|shares| shares[j]).collect::<Vec<_>>());
-    let all = fitted.names.iter().cloned().zip(shares(&fitted.process)).zip(fitted.lengths.iter().copied());
-    let relevance = |(j, ((name, share), length))| Relevance { name, share, share_sd: share_sd(j), length };
-    found.parameters = all.enumerate().map(relevance).collect();
+    let left_out: Vec<_> = fitted.parts.iter().map(|part| effect_shares(&fitted.cube, part)).collect();
+    let shares = effect_shares(&fitted.cube, &fitted.process);
+    let all = fitted.names.iter().cloned().zip(shares).zip(fitted.lengths.iter().copied());
+    let relevances = all.enumerate().map(|(j, ((name, share), length))| {
+        let left_out: Vec<f64> = left_out.iter().map(|shares| shares[j]).collect();
+        Relevance { name, share, share_sd: standard_error(&left_out), length }
+    });
+    found.parameters = relevances.collect();
     found.parameters.sort_by(|a, b| b.share.total_cmp(&a.share));
     found
 }
 
-/// `effects` as parts of their sum; all 0 if nothing has an effect.
-fn normalize_effects(effects: Vec<f64>) -> Vec<f64> {
+/// The total effect of each coordinate as a part of their sum; all 0 if nothing has an effect.
+fn effect_shares(cube: &UnitCube, process: &SurrogateProcess) -> Vec<f64> {
+    let effects = total_effects(cube, process);
     let sum: f64 = effects.iter().sum();
     effects.into_iter().map(|effect| if sum > 0.0 { effect / sum } else { 0.0 }).collect()
 }
@@ -90,15 +93,16 @@ fn standard_error(left_out: &[f64]) -> Option<f64> {
 fn total_effects(cube: &UnitCube, process: &SurrogateProcess) -> Vec<f64> {
     // always the same draws, so that the importances of a study differ only if its trials do
     let mut rng = trial_stream(0, 0);
-    let mean_at = |coordinates: &[f64]| process.mean(cube, &cube.point(&cube.configuration(coordinates)));
+
     let dimensions = cube.dimensions();
     let (mut values, mut changes) = (Vec::with_capacity(RELEVANCE_DRAWS), vec![0.0; dimensions]);
     for _ in 0..RELEVANCE_DRAWS {
         let mut coordinates: Vec<f64> = (0..dimensions).map(|_| rng.random()).collect();
-        let value = mean_at(&coordinates);
+        let value = process.mean(cube, &cube.point_at_coordinates(&coordinates));
         for (j, change) in changes.iter_mut().enumerate() {
             let kept = std::mem::replace(&mut coordinates[j], rng.random());
-            *change += (mean_at(&coordinates) - value).powi(2) / (2 * RELEVANCE_DRAWS) as f64;
+            let changed = process.mean(cube, &cube.point_at_coordinates(&coordinates));
+            *change += (changed - value).powi(2) / (2 * RELEVANCE_DRAWS) as f64;
             coordinates[j] = kept;
         }
         values.push(value);

@@ -113,8 +113,8 @@ impl ResponseSurface {
     /// The contour over the parameters `x` and `y`; `None` if there is no process, no such parameter, or one does not apply.
     pub fn contour(&self, x: &str, y: &str) -> Option<Contour> {
         let fitted = self.fitted.as_ref()?;
-        let place = |name: &str| fitted.names.iter().position(|known| known == name);
-        fitted.contour(place(x)?, place(y)?)
+        let [x, y] = [x, y].map(|name| fitted.names.iter().position(|known| known == name));
+        fitted.contour(x?, y?)
     }
 }
 
@@ -122,13 +122,12 @@ impl FittedSurface {
     fn new(study: &Study, cube: UnitCube, names: Vec<String>, seen: &[SeenTrial]) -> Option<Self> {
         let ScaledObservations { points, targets, noise, center, unit } = ScaledObservations::new(seen);
         let known = Hyperparameters::likeliest(&cube, &points, &targets, &noise);
-        let without = |part: usize| {
-            let kept = || (0..points.len()).filter(move |i| i % LEFT_OUT_PARTS != part);
-            let points = kept().map(|i| points[i].clone()).collect();
-            let (targets, noise): (Vec<f64>, Vec<f64>) = kept().map(|i| (targets[i], noise[i])).unzip();
-            SurrogateProcess::new(&cube, &known, points, &targets, &noise)
-        };
-        let parts = (0..LEFT_OUT_PARTS).filter_map(without).collect();
+        let parts = (0..LEFT_OUT_PARTS).filter_map(|part| {
+            let rest = (0..points.len()).filter(|i| i % LEFT_OUT_PARTS != part);
+            let (targets, noise): (Vec<_>, Vec<_>) = rest.clone().map(|i| (targets[i], noise[i])).unzip();
+            SurrogateProcess::new(&cube, &known, rest.map(|i| points[i].clone()).collect(), &targets, &noise)
+        });
+        let parts = parts.collect();
         let process = SurrogateProcess::new(&cube, &known, points, &targets, &noise)?;
         let left = mean(&process.held_out_errors().iter().map(|error| error * error).collect::<Vec<_>>());
         let spread = mean(&targets.iter().map(|target| target * target).collect::<Vec<_>>());
@@ -168,21 +167,20 @@ impl FittedSurface {
         found
     }
 
-    /// Mean and standard deviation at `coordinates`, in the metric's unit.
-    fn result(&self, coordinates: &[f64]) -> (f32, f32) {
-        let point = self.cube.point(&self.cube.configuration(coordinates));
+    /// Mean and standard deviation, in the metric's unit, where the best trial's coordinates are replaced by `changes`.
+    fn result_with(&self, changes: &[(usize, f64)]) -> (f32, f32) {
+        let mut coordinates = self.at.clone();
+        for &(j, u) in changes {
+            coordinates[j] = u;
+        }
+        let point = self.cube.point_at_coordinates(&coordinates);
         let (mean, sd) = self.process.forecast(&self.cube, &point);
         (self.direction.to_value(self.center + self.unit * mean) as f32, (self.unit * sd) as f32)
     }
 
     fn slice(&self, j: usize) -> Option<Slice> {
         let places = self.along(j, MAX_SLICE_PLACES);
-        let result = |u: f64| {
-            let mut coordinates = self.at.clone();
-            coordinates[j] = u;
-            self.result(&coordinates)
-        };
-        let (means, sds) = places.iter().map(|(_, u)| result(*u)).unzip();
+        let (means, sds) = places.iter().map(|&(_, u)| self.result_with(&[(j, u)])).unzip();
         let values: Vec<Value> = places.into_iter().map(|(value, _)| value).collect();
         (!values.is_empty()).then(|| Slice { name: self.names[j].clone(), values, means, sds })
     }
@@ -193,16 +191,13 @@ impl FittedSurface {
         if along.is_empty() || up.is_empty() || x == y {
             return None;
         }
-        let result = |u: f64, v: f64| {
-            let mut coordinates = self.at.clone();
-            (coordinates[x], coordinates[y]) = (u, v);
-            self.result(&coordinates)
-        };
-        let row = |(_, v): &(Value, f64)| along.iter().map(|(_, u)| result(*u, *v)).unzip();
-        let (means, sds) = up.iter().map(row).unzip();
-        let values = |places: Vec<(Value, f64)>| places.into_iter().map(|(value, _)| value).collect();
+        let rows =
+            up.iter().map(|&(_, v)| along.iter().map(|&(_, u)| self.result_with(&[(x, u), (y, v)])).unzip());
+        let (means, sds) = rows.unzip();
+        let [x_values, y_values] =
+            [along, up].map(|places| places.into_iter().map(|(value, _)| value).collect());
         let (x, y) = (self.names[x].clone(), self.names[y].clone());
-        Some(Contour { x, y, x_values: values(along), y_values: values(up), means, sds })
+        Some(Contour { x, y, x_values, y_values, means, sds })
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn parzen_draws(evidence: &TrialEvidence, rng: &mut impl Rng) -> Vec<
     let mut drawn: Vec<(f64, Vec<f64>)> = Vec::new();
     for _ in 0..CANDIDATE_DRAWS {
         let coordinates = good.draw(rng);
-        let point = evidence.cube.point(&evidence.cube.configuration(&coordinates));
+        let point = evidence.cube.point_at_coordinates(&coordinates);
         drawn.push((good.ln(&point) - others.ln(&point), coordinates));
     }
     drawn.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -54,20 +54,24 @@ type WeightedPoint<'a> = (f64, &'a CubePoint);
 /// The weight of each trial in the good: Φ((m − θ)/s).
 fn weights_of_good(seen: &[SeenTrial]) -> Vec<f64> {
     let wanted = (GOOD_SHARE * seen.len() as f64).ceil().min(MAX_GOOD_TRIALS);
-    let scores = || seen.iter().map(|seen| seen.worth.score);
-    let (low, high) = (scores().fold(f64::INFINITY, f64::min), scores().fold(f64::NEG_INFINITY, f64::max));
+    let scores = seen.iter().map(|seen| seen.worth.score);
+    let (low, high) =
+        (scores.clone().fold(f64::INFINITY, f64::min), scores.fold(f64::NEG_INFINITY, f64::max));
     let most = seen.iter().map(|seen| seen.worth.sd).fold(0.0, f64::max);
     let (mut low, mut high) = (low - 9.0 * most - 1e-12, high + 9.0 * most + 1e-12);
     // what was measured has a spread too small to matter, so that equal scores share their weight
     let least = 1e-6 * (high - low);
-    let weights = |threshold: f64| {
-        seen.iter().map(move |seen| normal_cdf((seen.worth.score - threshold) / seen.worth.sd.max(least)))
-    };
     for _ in 0..50 {
         let middle = f64::midpoint(low, high);
-        if weights(middle).sum::<f64>() > wanted { low = middle } else { high = middle }
+        let sum: f64 = weights_above(seen, middle, least).sum();
+        if sum > wanted { low = middle } else { high = middle }
     }
-    weights(high).collect()
+    weights_above(seen, high, least).collect()
+}
+
+/// The probability of each trial's result to lie above `threshold`, with a spread of `min_sd` or more.
+fn weights_above(seen: &[SeenTrial], threshold: f64, min_sd: f64) -> impl Iterator<Item = f64> {
+    seen.iter().map(move |seen| normal_cdf((seen.worth.score - threshold) / seen.worth.sd.max(min_sd)))
 }
 
 /// The kernel of one trial for one parameter.
@@ -81,6 +85,19 @@ enum TrialKernel {
 }
 
 impl TrialKernel {
+    /// A kernel on the option at `u` of so many `options`, where trials have the weight `n` together.
+    fn around_option(u: f64, options: usize, n: f64) -> Self {
+        let k = options as f64;
+        let [own, beside] = [1.0, 0.0].map(|weight| ((weight + 1.0 / n) / (1.0 + k / n) * k).ln());
+        Self::Choice(u, own, beside)
+    }
+
+    /// A normal density around `u`, cut off at 0 and 1.
+    fn around_number(u: f64, sd: f64) -> Self {
+        let inside = normal_cdf((1.0 - u) / sd) - normal_cdf(-u / sd);
+        Self::Normal(u, sd, (inside * sd * std::f64::consts::TAU.sqrt()).ln())
+    }
+
     fn ln(self, u: f64) -> f64 {
         match self {
             Self::Uniform => 0.0,
@@ -131,32 +148,27 @@ impl KernelMixture {
         let n = total.max(1.0);
         let narrow = SINGLE_BANDWIDTH * n.powf(-1.0 / (dimensions as f64 + 4.0));
         let sd = narrow.max(1.0 / (n + 1.0).min(100.0));
-        let kernel = |j: usize, u: Option<f64>| match (u, cube.options(j)) {
-            (None, _) => TrialKernel::Uniform,
-            (Some(u), Some(options)) => {
-                let k = options as f64;
-                let ln_share = |weight: f64| ((weight + 1.0 / n) / (1.0 + k / n) * k).ln();
-                TrialKernel::Choice(u, ln_share(1.0), ln_share(0.0))
-            }
-            (Some(u), None) => {
-                // at least half of the part of the scale that a value has: a much narrower kernel would draw that value only
-                let sd = cube.values(j).map_or(sd, |values| sd.max(0.5 / values as f64));
-                let inside = normal_cdf((1.0 - u) / sd) - normal_cdf(-u / sd);
-                TrialKernel::Normal(u, sd, (inside * sd * std::f64::consts::TAU.sqrt()).ln())
-            }
-        };
-        let of_trial = |point: &CubePoint| point.iter().enumerate().map(|(j, &u)| kernel(j, u)).collect();
         let mut kernels: Vec<Vec<TrialKernel>> = vec![vec![TrialKernel::Uniform; dimensions]];
-        kernels.extend(trials.iter().map(|(_, point)| of_trial(point)));
+        for (_, point) in &trials {
+            let of_trial = point.iter().enumerate().map(|(j, &u)| match (u, cube.options(j)) {
+                (None, _) => TrialKernel::Uniform,
+                (Some(u), Some(options)) => TrialKernel::around_option(u, options, n),
+                (Some(u), None) => {
+                    // at least half of the part of the scale that a value has: a much narrower kernel would draw that value only
+                    let sd = cube.values(j).map_or(sd, |values| sd.max(0.5 / values as f64));
+                    TrialKernel::around_number(u, sd)
+                }
+            });
+            kernels.push(of_trial.collect());
+        }
         let weights = std::iter::once(1.0).chain(trials.iter().map(|(weight, _)| *weight));
         let shares: Vec<f64> = weights.map(|weight| weight / (total + 1.0)).collect();
         let ln_shares = shares.iter().map(|share| share.ln()).collect();
-        let mut sum = 0.0;
-        let added = |share: &f64| {
-            sum += share;
-            sum
-        };
-        Self { kernels, shares: shares.iter().map(added).collect(), ln_shares }
+        let sums = shares.iter().scan(0.0, |sum, share| {
+            *sum += share;
+            Some(*sum)
+        });
+        Self { kernels, shares: sums.collect(), ln_shares }
     }
 
     fn draw(&self, rng: &mut impl Rng) -> Vec<f64> {
@@ -169,8 +181,8 @@ impl KernelMixture {
     fn ln(&self, point: &CubePoint) -> f64 {
         let (mut largest, mut sum) = (f64::NEG_INFINITY, 0.0);
         for (kernels, share) in self.kernels.iter().zip(&self.ln_shares) {
-            let ln_density = |(kernel, u): (&TrialKernel, &Option<f64>)| u.map_or(0.0, |u| kernel.ln(u));
-            let term = share + kernels.iter().zip(point).map(ln_density).sum::<f64>();
+            let ln_densities = kernels.iter().zip(point).map(|(kernel, u)| u.map_or(0.0, |u| kernel.ln(u)));
+            let term = share + ln_densities.sum::<f64>();
             // a running sum of exponentials, scaled by the largest
             if term > largest {
                 sum = sum * (largest - term).exp() + 1.0;
