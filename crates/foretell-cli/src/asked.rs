@@ -44,12 +44,12 @@ impl RecordedCommand {
     /// Keeps it in the study's `directory`. A failure to write it ends nothing: it is only needed to run a trial again.
     pub(crate) fn keep(&self, directory: &Path, command: &[String], config: Option<&str>) {
         let path = directory.join(FILE);
-        let write = || {
-            let [line, words, command] = keep_secrets(directory, [&self.line, &self.words, command])?;
+        let secrets = keep_secrets(directory, [&self.line, &self.words, command]);
+        let written = secrets.and_then(|[line, words, command]| {
             let shown = Self { line, words, command, config: config.map(str::to_owned), ..self.clone() };
             write_atomically(&path, serde_json::to_string_pretty(&shown)?.as_bytes())
-        };
-        if let Err(error) = write() {
+        });
+        if let Err(error) = written {
             note(&format!(
                 "{}: {error}. `foretell study run` will not know this search's command",
                 path.display()
@@ -64,7 +64,8 @@ impl RecordedCommand {
 
     /// Restores the secrets that the study's `directory` has, to run its command again.
     pub(crate) fn with_secrets(self, directory: &Path) -> Result<Self, Failure> {
-        let restore = |words: &[String]| restore_secrets(directory, words).map_err(Failure::input);
-        Ok(Self { words: restore(&self.words)?, command: restore(&self.command)?, ..self })
+        let words = restore_secrets(directory, &self.words).map_err(Failure::input)?;
+        let command = restore_secrets(directory, &self.command).map_err(Failure::input)?;
+        Ok(Self { words, command, ..self })
     }
 }

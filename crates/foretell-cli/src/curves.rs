@@ -228,15 +228,12 @@ impl CurveFlags {
             ..self.read_options()?
         };
         let asked = AskedMetric { metric: options.metric.as_deref(), direction: options.direction };
-        let unread = |error| match self.metric {
-            None => failure_to_read(
-                error,
-                &format!(". The metric of the completed runs is `{}`", finished.metric.name),
-            ),
-            Some(_) => failure_to_read(error, ""),
+        let other_facts = match self.metric {
+            None => format!(". The metric of the completed runs is `{}`", finished.metric.name),
+            Some(_) => String::new(),
         };
         let recorded = read(path, &options)
-            .map_err(unread)
+            .map_err(|error| failure_to_read(error, &other_facts))
             .or_else(|failure| read_printed(path, failure, &asked, &options))?;
         say_notes(&recorded);
         Ok(recorded)
@@ -314,15 +311,15 @@ impl CurveFlags {
 
     /// Notes which step is forecast if the longest runs continue after it, and which runs have no value of their own there.
     pub(crate) fn say_target(&self, recorded: &RecordedSet, history: &History) {
-        let ends = || recorded.runs.iter().filter_map(|run| run.curve.last_point()).map(|(step, _)| step);
-        let (target, longest) = (last_step(history), ends().fold(f64::NEG_INFINITY, f64::max));
+        let ends = recorded.runs.iter().filter_map(|run| run.curve.last_point()).map(|(step, _)| step);
+        let (target, longest) = (last_step(history), ends.clone().fold(f64::NEG_INFINITY, f64::max));
         if self.target.is_none() && target < longest {
             note(&format!(
                 "{}: forecasting step {target}, which {} of {} runs reach; {} reach {longest}, the last step. Choose another step with --target",
                 recorded.name,
-                ends().filter(|&end| end >= target).count(),
+                ends.clone().filter(|&end| end >= target).count(),
                 recorded.runs.len(),
-                ends().filter(|&end| end >= longest).count(),
+                ends.filter(|&end| end >= longest).count(),
             ));
         }
         if let Some(text) = without_value(&recorded.runs, history) {
@@ -395,25 +392,26 @@ fn without_value(runs: &[Run], history: &History) -> Option<String> {
 /// Unusual final scores, if there are any: all alike, beyond the floor, or far from the others.
 fn unusual_ends(runs: &[Run], history: &History) -> Option<String> {
     let direction = history.direction();
-    let recorded = |score: f64| history.scale().apply(direction.to_score(history.to_value(score)), direction);
-    let mut ends: Vec<f64> = runs.iter().filter_map(|run| history.end_of(&run.curve)).map(recorded).collect();
+    let ends = runs.iter().filter_map(|run| history.end_of(&run.curve));
+    let scores = ends.map(|end| direction.to_score(history.to_value(end)));
+    let mut ends: Vec<f64> = scores.map(|score| history.scale().apply(score, direction)).collect();
     ends.sort_by(f64::total_cmp);
     let (&worst, &best) = ends.first().zip(ends.last())?;
-    let shown = |score: f64| metric_value(direction.to_value(history.scale().invert(score, direction)));
+
     if best <= worst && ends.len() > 1 {
         return Some(format!(
             "all {} completed runs end at {}, so nothing distinguishes them",
             ends.len(),
-            shown(best)
+            format_score(best, history)
         ));
     }
-    let quantile = |p: f64| quantile_of_sorted(&ends, p);
-    let (middle, reach) = (quantile(0.5), 50.0 * (quantile(0.75) - quantile(0.25)));
+    let [lower, middle, upper] = [0.25, 0.5, 0.75].map(|p| quantile_of_sorted(&ends, p));
+    let reach = 50.0 * (upper - lower);
     let farthest = if best - middle > middle - worst { best } else { worst };
     let beyond = ends.iter().filter(|&&end| end < history.score_floor()).count();
     let mut parts = Vec::new();
     if beyond > 0 {
-        let floor = shown(history.score_floor());
+        let floor = format_score(history.score_floor(), history);
         parts.push(format!(
             "{beyond} of {} completed runs end beyond {floor}, and are treated as lost",
             ends.len()
@@ -422,11 +420,17 @@ fn unusual_ends(runs: &[Run], history: &History) -> Option<String> {
     if reach > 0.0 && (farthest - middle).abs() > reach {
         parts.push(format!(
             "a run ends at {}, far from the others (their median is {}). Check this value",
-            shown(farthest),
-            shown(middle)
+            format_score(farthest, history),
+            format_score(middle, history)
         ));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// The metric's value of a `score` on the scale of `history`.
+fn format_score(score: f64, history: &History) -> String {
+    let direction = history.direction();
+    metric_value(direction.to_value(history.scale().invert(score, direction)))
 }
 
 /// Prints the notes of the reader.
@@ -507,8 +511,8 @@ fn merge_column_values<T: Copy>(
             "{one} and {other} both contain `{column}`. Remove it from one of them"
         )));
     }
-    let says = |naming: ColumnNaming<'_, T>| {
-        naming.1.iter().map(move |column| (column.clone(), naming.2)).collect::<Vec<_>>()
-    };
-    Ok(says(first).into_iter().chain(says(second)).collect())
+    let namings = [first, second].into_iter();
+    Ok(namings
+        .flat_map(|(_, columns, value)| columns.iter().map(move |column| (column.clone(), value)))
+        .collect())
 }

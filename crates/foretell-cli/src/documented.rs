@@ -4,6 +4,7 @@
 use crate::CommandLine;
 use crate::catalogue::catalogue;
 use crate::curves::CurveFlags;
+use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, Args, Command, CommandFactory};
 use foretell_search::StudyRequest;
 use std::collections::BTreeSet;
@@ -63,18 +64,18 @@ fn row(arg: &Arg, long: &str, is_key: bool) -> String {
     let choices = arg.get_possible_values().into_iter().filter(|_| takes);
     let choices: Vec<String> = choices.map(|choice| format!("`{}`", choice.get_name())).collect();
     let choices = if choices.is_empty() { String::new() } else { format!(": {}", choices.join(", ")) };
-    let plain = |text: &str| escaped(&text.replace('|', "\\|"));
-    let default = if takes { plain(&default.replace(['\n', '`'], " ")) } else { String::new() };
+    let default = if takes { escape_cell(&default.replace(['\n', '`'], " ")) } else { String::new() };
     let name = match (is_key, takes) {
         (true, true) => format!("{long} ={}", value.replace(['[', '=', ']'], "")),
         (true, false) => format!("{long} = true"),
         (false, _) => format!("--{long}{value}"),
     };
-    format!("| `{}` | {}{choices} | {default} |\n", name.replace('|', "\\|"), plain(meaning))
+    format!("| `{}` | {}{choices} | {default} |\n", name.replace('|', "\\|"), escape_cell(meaning))
 }
 
-/// `text` with `<` as HTML needs it; the insides of code spans stay as they are.
-fn escaped(text: &str) -> String {
+/// `text` for a cell of a table, with `<` as HTML needs it; the insides of code spans keep their `<`.
+fn escape_cell(text: &str) -> String {
+    let text = text.replace('|', "\\|");
     let parts = text.split('`').enumerate();
     let parts = parts.map(|(i, part)| if i % 2 == 0 { part.replace('<', "&lt;") } else { part.to_owned() });
     parts.collect::<Vec<_>>().join("`")
@@ -95,11 +96,11 @@ fn by_heading<'a>(arguments: impl IntoIterator<Item = &'a Arg>) -> Vec<(&'a str,
 
 /// A table for each heading of `arguments`, as flags or as keys of a study file.
 fn tables<'a>(arguments: impl IntoIterator<Item = &'a Arg>, is_key: bool) -> String {
-    let table = |(heading, group): (&str, Vec<(&str, &Arg)>)| {
+    let tables = by_heading(arguments).into_iter().map(|(heading, group)| {
         let rows: String = group.iter().map(|(long, arg)| row(arg, long, is_key)).collect();
         format!("| {heading} | meaning | default |\n|---|---|---|\n{rows}")
-    };
-    by_heading(arguments).into_iter().map(table).collect::<Vec<_>>().join("\n")
+    });
+    tables.collect::<Vec<_>>().join("\n")
 }
 
 /// The flags of every command that reads recorded runs.
@@ -114,11 +115,7 @@ fn own_flags(command: &Command) -> impl Iterator<Item = &Arg> {
         curve_flags().get_arguments().filter_map(Arg::get_long).map(str::to_owned).collect();
     let reads_curves =
         shared.iter().all(|long| command.get_arguments().any(|arg| arg.get_long() == Some(long)));
-    let choices = |arg: &Arg| -> Vec<String> {
-        arg.get_possible_values().iter().map(|choice| choice.get_name().to_owned()).collect()
-    };
-    let is_table_or_json =
-        move |arg: &Arg| arg.get_long() == Some("format") && choices(arg) == ["table", "json"];
+
     let has_format = command.get_arguments().any(is_table_or_json);
     command.get_arguments().filter(move |arg| {
         let is_format = is_table_or_json(arg) || arg.get_long() == Some("json") && has_format;
@@ -128,13 +125,20 @@ fn own_flags(command: &Command) -> impl Iterator<Item = &Arg> {
     })
 }
 
+fn is_table_or_json(arg: &Arg) -> bool {
+    let choices = arg.get_possible_values();
+    arg.get_long() == Some("format") && choices.iter().map(PossibleValue::get_name).eq(["table", "json"])
+}
+
 #[test]
 fn every_command_has_a_page_with_its_flags_and_defaults() {
     let program = CommandLine::command();
     let without_flags = ["schema", "completions", "manual-pages", "guard"];
-    let named = |command: &&Command| !without_flags.contains(&command.get_name());
-    for command in program.get_subcommands().filter(named) {
+    for command in program.get_subcommands() {
         let name = command.get_name();
+        if without_flags.contains(&name) {
+            continue;
+        }
         let own = (name.to_owned(), command);
         let below = command.get_subcommands().map(|sub| (format!("{name} {}", sub.get_name()), sub));
         let all = std::iter::once(own).chain(below);
@@ -159,12 +163,12 @@ fn every_key_of_a_study_file_is_documented() {
     let program = CommandLine::command();
     let search = program.find_subcommand("search").expect("it is there");
     let (hidden, shown): (Vec<&Arg>, Vec<&Arg>) = search.get_arguments().partition(|arg| arg.is_hide_set());
-    let line = |(heading, group): (&str, Vec<(&str, &Arg)>)| {
+    let lines = by_heading(shown).into_iter().map(|(heading, group)| {
         let keys: Vec<String> = group.iter().map(|(long, _)| format!("`{long}`")).collect();
         format!("- {heading}: {}\n", keys.join(", "))
-    };
+    });
     let blocks = [
-        ("keys that are flags".to_owned(), by_heading(shown).into_iter().map(line).collect()),
+        ("keys that are flags".to_owned(), lines.collect()),
         ("keys of study files".to_owned(), tables(hidden, true)),
     ];
     check("reference/study-file.md", &blocks);
@@ -192,15 +196,17 @@ fn variants(source: &str, name: &str) -> Vec<String> {
     let own = rest.lines().take_while(|line| !line.starts_with('}'));
     let own =
         own.filter_map(|line| line.strip_prefix("    ")).filter(|line| line.starts_with(char::is_uppercase));
-    let word = |line: &str| line.chars().take_while(|c| c.is_alphanumeric()).collect::<String>();
-    let snake = |name: String| {
-        let parts = name.char_indices().map(|(index, c)| match c.is_uppercase() && index > 0 {
-            true => format!("_{}", c.to_lowercase()),
-            false => c.to_lowercase().to_string(),
-        });
-        parts.collect::<String>()
-    };
-    own.map(word).map(snake).collect()
+    own.map(snake_case_name).collect()
+}
+
+/// The name at the beginning of `line` in snake case.
+fn snake_case_name(line: &str) -> String {
+    let name = line.chars().take_while(|c| c.is_alphanumeric()).enumerate();
+    let parts = name.map(|(index, c)| match c.is_uppercase() && index > 0 {
+        true => format!("_{}", c.to_lowercase()),
+        false => c.to_lowercase().to_string(),
+    });
+    parts.collect()
 }
 
 #[test]
@@ -357,8 +363,8 @@ fn the_short_help_of_search_lists_what_most_people_need_and_the_long_help_all() 
     let (short, long) = (search.render_help().to_string(), search.render_long_help().to_string());
     assert!((12..=16).contains(&most), "{most} flags in -h:\n{short}");
     assert!((40..=58).contains(&all), "{all} flags in --help");
-    let position = |heading: &str| long.find(heading).unwrap_or_else(|| panic!("{heading} is missing"));
-    assert!(position("Your own command:") < position("Built-in networks:"));
+    let positions = ["Your own command:", "Built-in networks:"].map(|heading| long.find(heading));
+    assert!(positions[0].is_some() && positions[0] < positions[1], "{positions:?}");
     for help in [&short, &long] {
         assert!(
             !help.lines().any(|line| line.matches("(default:").count() > 1),

@@ -3,6 +3,7 @@
 use crate::terminal::note;
 use clap::error::ErrorKind;
 use std::fmt::Display;
+use std::path::Path;
 
 /// The reason why a command failed.
 #[derive(Debug)]
@@ -24,6 +25,11 @@ impl Failure {
     /// A failure midway, described by `error`.
     pub(crate) fn midway(error: impl Display) -> Self {
         Self::Midway(error.to_string())
+    }
+
+    /// A failure midway with the file or folder at `path`.
+    pub(crate) fn midway_at(path: &Path, error: impl Display) -> Self {
+        Self::Midway(format!("{}: {error}", path.display()))
     }
 
     /// The message.

@@ -172,7 +172,7 @@ pub fn run_with_catalogue(words: &[OsString], catalogue: &Catalogue) -> u8 {
         Command::Schema => commands::schema::run(),
         Command::Completions { shell } => print_completions(shell),
         Command::ManualPages { folder } => clap_mangen::generate_to(CommandLine::command(), &folder)
-            .map_err(|error| Failure::midway(format!("{}: {error}", folder.display()))),
+            .map_err(|error| Failure::midway_at(&folder, error)),
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => commands::serve::serve(&arguments),
         Command::Worker(arguments) => commands::worker::run(&arguments),

@@ -149,11 +149,10 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
 pub(crate) fn table_without(headings: &[&str], rows: &[Vec<String>], spare: &[&str]) -> String {
     let width = console::Term::stdout().size_checked().map(|(_, width)| usize::from(width));
     let left_out = left_out(headings, rows, spare, width.unwrap_or(usize::MAX));
-    let kept = |at: &usize| !left_out.contains(&headings[*at]);
-    let kept: Vec<usize> = (0..headings.len()).filter(kept).collect();
+    let kept: Vec<usize> = (0..headings.len()).filter(|&at| !left_out.contains(&headings[at])).collect();
     let shown: Vec<&str> = kept.iter().map(|&at| headings[at]).collect();
-    let cells = |row: &Vec<String>| kept.iter().map(|&at| row[at].clone()).collect();
-    let text = table(&shown, &rows.iter().map(cells).collect::<Vec<_>>());
+    let rows: Vec<_> = rows.iter().map(|row| kept.iter().map(|&at| row[at].clone()).collect()).collect();
+    let text = table(&shown, &rows);
     match left_out.is_empty() {
         true => text,
         false => format!("{text}\n\nleft out to fit the terminal: {}", left_out.join(", ")),
@@ -162,23 +161,24 @@ pub(crate) fn table_without(headings: &[&str], rows: &[Vec<String>], spare: &[&s
 
 /// The first of the columns `spare` that a table of `width` columns of text has no room for.
 fn left_out<'a>(headings: &[&str], rows: &[Vec<String>], spare: &[&'a str], width: usize) -> Vec<&'a str> {
-    let widest = |at: usize| {
-        let cells = rows.iter().map(|row| console::measure_text_width(&row[at]));
-        // each column has a blank on both sides
-        cells.chain([console::measure_text_width(headings[at])]).max().unwrap_or(0) + 2
-    };
-    let mut needed: usize = (0..headings.len()).map(widest).sum();
+    let mut needed: usize = (0..headings.len()).map(|at| column_width(headings, rows, at)).sum();
     let mut left_out = Vec::new();
     for &name in spare {
         if needed <= width {
             break;
         }
         if let Some(at) = headings.iter().position(|heading| *heading == name) {
-            needed -= widest(at);
+            needed -= column_width(headings, rows, at);
             left_out.push(name);
         }
     }
     left_out
+}
+
+fn column_width(headings: &[&str], rows: &[Vec<String>], at: usize) -> usize {
+    let cells = rows.iter().map(|row| console::measure_text_width(&row[at]));
+    // each column has a blank on both sides
+    cells.chain([console::measure_text_width(headings[at])]).max().unwrap_or(0) + 2
 }
 
 /// FNV-1a, folded to 32 bits: a short name for a long text.

@@ -55,9 +55,9 @@ pub(crate) fn fit_to_terminal<'a>(text: &'a str, terminal: &console::Term) -> Co
 
 /// `text` with lines of at most `width` columns: broken between words, each further line indented by two more columns than the first.
 pub(crate) fn wrap_lines(text: &str, width: usize) -> String {
-    let is_long = |line: &str| console::measure_text_width(line) > width;
     let lines = text.split('\n').map(|line| {
-        match is_long(line) && !line.trim_start().starts_with(COPIED_LINE_START) {
+        let is_long = console::measure_text_width(line) > width;
+        match is_long && !line.trim_start().starts_with(COPIED_LINE_START) {
             true => break_line(line, width),
             false => line.to_owned(),
         }
@@ -110,10 +110,6 @@ pub(crate) fn keep_unsaid(text: &str, error: &std::io::Error) {
 
 /// `text` without sequences that a terminal would carry out: a script, or the log of somebody else's study, may hold some.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    let is_harmful = |c: char| {
-        (c.is_control() && !matches!(c, '\n' | '\t'))
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     if !text.contains(is_harmful) {
         return Cow::Borrowed(text);
     }
@@ -121,13 +117,21 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain.replace("\r\n", "\n").replace(is_harmful, "\u{fffd}"))
 }
 
+fn is_harmful(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// `text` on one line of a table, each control character as it is written in a program: a line break as `\n`.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
         return Cow::Borrowed(text);
     }
-    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    Cow::Owned(text.chars().map(shown).collect())
+    let parts = text.chars().map(|c| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    });
+    Cow::Owned(parts.collect())
 }
 
 #[cfg(test)]
