@@ -441,15 +441,15 @@ fn trial_text(stored: &StoredStudy, trial: &Trial, shown: &TrialDocument<'_>) ->
     let decisions = decisions_by_step(&shown.decisions);
     let others: Vec<(&String, &Vec<Option<f64>>)> =
         shown.metrics.iter().take(report::MAX_OTHER_METRICS).collect();
-    let number = |value: Option<f64>| value.map_or("–".to_owned(), metric_value);
+
     let rows: Vec<Vec<String>> = shown
         .steps
         .iter()
         .zip(&shown.values)
         .enumerate()
         .map(|(row, (&step, value))| {
-            let mut cells = vec![step.to_string(), number(*value)];
-            cells.extend(others.iter().map(|(_, values)| number(values[row])));
+            let mut cells = vec![step.to_string(), optional_value(*value)];
+            cells.extend(others.iter().map(|(_, values)| optional_value(values[row])));
             cells.extend(
                 decisions
                     .get(&step)
@@ -467,16 +467,24 @@ fn trial_text(stored: &StoredStudy, trial: &Trial, shown: &TrialDocument<'_>) ->
     text
 }
 
+fn optional_value(value: Option<f64>) -> String {
+    value.map_or("–".to_owned(), metric_value)
+}
+
 /// The memory and the GPUs that a trial used, in words.
 fn usage_text(usage: &Usage) -> String {
-    let size = |bytes: u64| match bytes {
+    let gpu = usage.peak_gpu_memory.filter(|bytes| *bytes > 0);
+    let gpu = gpu.map(|bytes| format!(", GPU memory up to {}", memory_size(bytes)));
+    let busy = usage.gpu_busy().map(|busy| format!(", GPU busy for {busy:.0} % of the time"));
+    let memory = memory_size(usage.peak_memory);
+    format!("memory up to {memory}{}{}", gpu.unwrap_or_default(), busy.unwrap_or_default())
+}
+
+fn memory_size(bytes: u64) -> String {
+    match bytes {
         0..0x4000_0000 => format!("{:.0} MiB", bytes as f64 / f64::from(1 << 20)),
         _ => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
-    };
-    let gpu = usage.peak_gpu_memory.filter(|bytes| *bytes > 0);
-    let gpu = gpu.map(|bytes| format!(", GPU memory up to {}", size(bytes)));
-    let busy = usage.gpu_busy().map(|busy| format!(", GPU busy for {busy:.0} % of the time"));
-    format!("memory up to {}{}{}", size(usage.peak_memory), gpu.unwrap_or_default(), busy.unwrap_or_default())
+    }
 }
 
 /// One decision per step: the last one, as a promoted trial is checked again at the step where it paused; but a stop is not hidden

@@ -6,7 +6,7 @@ use crate::failure::{CommandResult, Failure};
 use crate::output::{metric_value, print, print_json, with_deviation};
 use crate::view::report;
 use clap::ValueEnum;
-use foretell::{Configuration, Value};
+use foretell::Configuration;
 use foretell_run::{StoredStudy, checkpoint_directory, secrets_hint, trial_directory};
 use foretell_search::RecordedForecast;
 use serde::Serialize;
@@ -124,8 +124,8 @@ fn text(document: &BestDocument<'_>, stored: &StoredStudy) -> String {
 fn parameters_as_json<'a>(
     document: &'a BestDocument<'_>,
 ) -> impl Iterator<Item = (&'a String, serde_json::Value)> {
-    let json = |value: &Value| serde_json::to_value(value).unwrap_or_default();
-    report::applying_parameters(document.configuration).map(move |(name, value)| (name, json(value)))
+    report::applying_parameters(document.configuration)
+        .map(|(name, value)| (name, serde_json::to_value(value).unwrap_or_default()))
 }
 
 fn toml(document: &BestDocument<'_>) -> Result<String, Failure> {
@@ -136,15 +136,16 @@ fn toml(document: &BestDocument<'_>) -> Result<String, Failure> {
 
 /// Keys and values as JSON writes them, which is YAML, too.
 fn yaml(document: &BestDocument<'_>) -> String {
-    let is_plain = |name: &str| {
-        name.starts_with(|c: char| c.is_ascii_alphabetic())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
-            && !["y", "n", "yes", "no", "on", "off", "true", "false", "null"]
-                .contains(&name.to_lowercase().as_str())
-    };
-    let key = |name: &String| if is_plain(name) { name.clone() } else { serde_json::json!(name).to_string() };
-    parameters_as_json(document)
-        .map(|(name, value)| format!("{}: {value}", key(name)))
-        .collect::<Vec<_>>()
-        .join("\n")
+    let lines = parameters_as_json(document).map(|(name, value)| match is_plain_key(name) {
+        true => format!("{name}: {value}"),
+        false => format!("{}: {value}", serde_json::json!(name)),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn is_plain_key(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+        && !["y", "n", "yes", "no", "on", "off", "true", "false", "null"]
+            .contains(&name.to_lowercase().as_str())
 }

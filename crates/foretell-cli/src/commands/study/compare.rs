@@ -5,7 +5,7 @@ use crate::failure::{CommandResult, Failure};
 use crate::output::{OutputFormat, metric_difference, metric_value, print, print_json, with_deviation};
 use foretell::statistics::{mean, normal_quantile};
 use foretell_run::StoredStudy;
-use foretell_search::{Best, Study, Trial, TrialState};
+use foretell_search::{Best, Study, TrialState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -246,13 +246,12 @@ fn read_retraining_scores(directory: &Path, until: u64) -> BTreeMap<u64, Vec<(u3
         let spec = stored.study.spec();
         // trainings of another length would mix the effect of the length into the noise
         if spec.max_resource == until {
-            let achieved = |(number, trial): (usize, &Trial)| {
-                Some((spec.trial_seed(number as u64), trial.achieved_result(spec)?))
-            };
-            scores
-                .entry(trial)
-                .or_default()
-                .extend(stored.study.trials().iter().enumerate().filter_map(achieved));
+            let trained = (0..).zip(stored.study.trials());
+            scores.entry(trial).or_default().extend(
+                trained.filter_map(|(number, trial)| {
+                    Some((spec.trial_seed(number), trial.achieved_result(spec)?))
+                }),
+            );
         }
     }
     scores
@@ -278,17 +277,17 @@ fn best_after(stored: &StoredStudy, epochs: u64) -> Result<Option<f64>, Failure>
 
 fn text(document: &CompareDocument, noise: TrainingNoise, epochs: u64) -> String {
     let CompareDocument { metric, a, b, by, .. } = document;
-    let line = |letter: &str, side: &StudySide| {
-        format!(
+    let mut lines = Vec::new();
+    for (letter, side) in [("A", a), ("B", b)] {
+        lines.push(format!(
             "{letter}: {}: {metric} {} (trial {}), {} trials, {} epochs",
             side.study,
             metric_value(side.best.score),
             side.best.trial,
             side.trials,
             side.epochs
-        )
-    };
-    let mut lines = vec![line("A", a), line("B", b)];
+        ));
+    }
     if let (Some(first), Some(second)) = (a.best_at_equal_epochs, b.best_at_equal_epochs) {
         lines.push(format!(
             "after {epochs} epochs each: A {}, B {}",
@@ -296,13 +295,6 @@ fn text(document: &CompareDocument, noise: TrainingNoise, epochs: u64) -> String
             metric_value(second)
         ));
     }
-    let seeds = |side: &StudySide| {
-        format!(
-            "{} with {} seeds",
-            with_deviation(mean(&side.again), deviation(&side.again)),
-            side.again.len()
-        )
-    };
     let missing: Vec<String> = [a, b]
         .iter()
         .filter(|side| side.again.len() < 2)
@@ -312,7 +304,12 @@ fn text(document: &CompareDocument, noise: TrainingNoise, epochs: u64) -> String
         })
         .collect();
     lines.push(match by {
-        DifferenceBasis::Pairs | DifferenceBasis::Seeds => format!("the best trials with other seeds: A {}, B {}", seeds(a), seeds(b)),
+        DifferenceBasis::Pairs | DifferenceBasis::Seeds => {
+            let [a, b] = [&a.again, &b.again].map(|scores| {
+                format!("{} with {} seeds", with_deviation(mean(scores), deviation(scores)), scores.len())
+            });
+            format!("the best trials with other seeds: A {a}, B {b}")
+        }
         DifferenceBasis::Spread => format!(
             "runs of the same configuration differ by {} (standard deviation, {} degrees of freedom). The best of many trials is partly luck; to measure it: {}",
             metric_difference(noise.deviation().unwrap_or(0.0), a.best.score, 4),
@@ -326,19 +323,18 @@ fn text(document: &CompareDocument, noise: TrainingNoise, epochs: u64) -> String
 }
 
 fn verdict(document: &CompareDocument) -> String {
-    let amount = |value: f64| metric_difference(value, document.a.best.score, 4);
     let by = document.b_is_better_by;
     let (leader, by, interval) = if by < 0.0 {
-        ("A", -by, document.interval.map(|(low, high)| (-high, -low)))
+        ("A", -by, document.interval.map(|(low, high)| [-high, -low]))
     } else {
-        ("B", by, document.interval)
+        ("B", by, document.interval.map(<[f64; 2]>::from))
     };
+    let amount = metric_difference(by, document.a.best.score, 4);
     let seeded = matches!(document.by, DifferenceBasis::Pairs | DifferenceBasis::Seeds);
     let sure = match interval {
         None if seeded => {
             return format!(
-                "{leader} is {} better, but runs with other seeds are identical: the command ignores its seed, or the seed makes no difference",
-                amount(by)
+                "{leader} is {amount} better, but runs with other seeds are identical: the command ignores its seed, or the seed makes no difference"
             );
         }
         None if by == 0.0 => {
@@ -346,24 +342,22 @@ fn verdict(document: &CompareDocument) -> String {
         }
         None => {
             return format!(
-                "the best trial of {leader} is {} better. Whether {leader} is better is unknown",
-                amount(by)
+                "the best trial of {leader} is {amount} better. Whether {leader} is better is unknown"
             );
         }
-        Some((low, high)) => format!("95 % interval {} to {}", amount(low), amount(high)),
+        Some(interval) => {
+            let [low, high] = interval.map(|bound| metric_difference(bound, document.a.best.score, 4));
+            format!("95 % interval {low} to {high}")
+        }
     };
     match document.better {
         "unclear" => {
             let needed = document
                 .seeds_needed
                 .map(|seeds| format!(". About {seeds} seeds of each would show such a difference"));
-            format!(
-                "no clear difference: {leader} is {} better, {sure}{}",
-                amount(by),
-                needed.unwrap_or_default()
-            )
+            format!("no clear difference: {leader} is {amount} better, {sure}{}", needed.unwrap_or_default())
         }
-        _ => format!("{leader} is better: by {}, {sure}", amount(by)),
+        _ => format!("{leader} is better: by {amount}, {sure}"),
     }
 }
 

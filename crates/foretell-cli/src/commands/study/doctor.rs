@@ -242,10 +242,6 @@ fn list_unsound_lines(salvage: &LogSalvage<Record>, is_read: bool) -> Vec<LogPro
         // also one that lacks only its newline: a search that starts removes it
         !(is_read && unsound.line == last && last > 1)
     });
-    let problem = |line: usize, problem: String, fate: &'static str| {
-        let kept = fate != "left out";
-        LogProblem { line, problem, kept, fate }
-    };
     let mut problems: Vec<LogProblem> = unsound
         .map(|unsound| {
             let fate = match unsound.treatment {
@@ -254,12 +250,17 @@ fn list_unsound_lines(salvage: &LogSalvage<Record>, is_read: bool) -> Vec<LogPro
                 LineTreatment::Corrected => "repaired",
                 LineTreatment::LeftOut => "left out",
             };
-            problem(unsound.line, unsound.problem.to_string(), fate)
+            let kept = fate != "left out";
+            LogProblem { line: unsound.line, problem: unsound.problem.to_string(), kept, fate }
         })
         .collect();
     if copied && problems.iter().all(|problem| problem.line > 1) {
-        let what = "the study's description is missing".to_owned();
-        problems.push(problem(1, what, "replaced by its copy in events.jsonl.first"));
+        problems.push(LogProblem {
+            line: 1,
+            problem: "the study's description is missing".to_owned(),
+            kept: true,
+            fate: "replaced by its copy in events.jsonl.first",
+        });
     }
     problems
 }
@@ -347,9 +348,10 @@ fn text(diagnosis: &Diagnosis) -> String {
 
 /// The problems, the records computed, and those lost.
 fn damage_text(damage: &LogDamage) -> String {
-    let problem =
-        |problem: &LogProblem| format!("line {}: {}: {}", problem.line, problem.problem, problem.fate);
-    let computed = |computed: &ComputedRecord| {
+    let mut lines = format_first_lines(&damage.problems, |problem| {
+        format!("line {}: {}: {}", problem.line, problem.problem, problem.fate)
+    });
+    lines.extend(format_first_lines(&damage.computed, |computed| {
         let ComputedRecord { line, what, trial, certain, unknown_configuration } = computed;
         let doubt = match (certain, unknown_configuration) {
             (true, _) => "",
@@ -357,9 +359,7 @@ fn damage_text(damage: &LogDamage) -> String {
             _ => "; because of other lost records, it may have been another",
         };
         format!("before line {line}: the {what} of trial {trial} is computed from the other records{doubt}")
-    };
-    let mut lines = format_first_lines(&damage.problems, problem);
-    lines.extend(format_first_lines(&damage.computed, computed));
+    }));
     if damage.lost > 0 {
         lines.push(format!(
             "{} records are lost: reports, or decisions to continue, which other records do not show",

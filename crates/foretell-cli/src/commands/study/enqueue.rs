@@ -41,7 +41,7 @@ fn lines(stored: &StoredStudy, path: &Path) -> Result<Vec<(String, Configuration
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let configuration = |(number, line): (usize, &str)| {
+    let configurations = lines.map(|(number, line)| {
         let place = format!("{}:{}", path.display(), number + 1);
         let queued = match line.trim_start().starts_with('{') {
             true => serde_json::from_str(line).map(Queued::Values).map_err(|error| {
@@ -53,8 +53,8 @@ fn lines(stored: &StoredStudy, path: &Path) -> Result<Vec<(String, Configuration
         };
         let configuration = read(stored, &queued, &place)?;
         Ok((place, configuration))
-    };
-    lines.map(configuration).collect()
+    });
+    configurations.collect()
 }
 
 /// The configuration that is `queued`, checked; errors name it `what`.

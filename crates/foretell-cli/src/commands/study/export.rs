@@ -99,7 +99,10 @@ fn write_to_file(out: Option<&Path>, write: &dyn Fn(&mut dyn Write) -> std::io::
             _ => Err(Failure::midway(format!("cannot write to standard output: {error}"))),
         });
     };
-    let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
-    let mut draft = DraftFile::for_output(path).map_err(failed)?;
-    write(&mut draft).and_then(|()| draft.finish()).map_err(failed)
+    let draft = DraftFile::for_output(path);
+    let written = draft.and_then(|mut draft| {
+        write(&mut draft)?;
+        draft.finish()
+    });
+    written.map_err(|error| Failure::midway_at(path, error))
 }

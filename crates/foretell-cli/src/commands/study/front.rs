@@ -7,7 +7,7 @@ use crate::plot;
 use crate::view::{front, picture};
 use clap::ValueEnum;
 use foretell_run::StoredStudy;
-use foretell_search::{FrontTrial, ParetoFront};
+use foretell_search::ParetoFront;
 use serde::Serialize;
 use serde_json::Map;
 use std::io;
@@ -59,7 +59,7 @@ pub(super) fn run(stored: &StoredStudy, format: FrontFormat, picture: Option<&Pa
 
 /// One line per trial of the front: its number, its values, its parameters.
 fn csv(front: &ParetoFront) -> io::Result<String> {
-    let row = |trial: &FrontTrial| {
+    let rows = front.trials.iter().map(|trial| {
         let mut row = Map::new();
         row.insert("trial".to_owned(), trial.trial.into());
         let values = front.objectives.iter().zip(&trial.values);
@@ -67,9 +67,9 @@ fn csv(front: &ParetoFront) -> io::Result<String> {
         for (name, value) in &trial.configuration {
             row.insert(format!("param.{name}"), serde_json::to_value(value)?);
         }
-        io::Result::Ok(row)
-    };
-    let rows = front.trials.iter().map(row).collect::<io::Result<Vec<_>>>()?;
+        Ok(row)
+    });
+    let rows = rows.collect::<io::Result<Vec<_>>>()?;
     let objectives = front.objectives.iter().map(|objective| objective.name.as_str());
     let first: Vec<&str> = std::iter::once("trial").chain(objectives).collect();
     let mut text = Vec::new();

@@ -10,7 +10,7 @@ use foretell_run::{LogPosition, LogReader, StoredStudy, list_studies, log_path};
 use foretell_search::{Best, Record, Spent, StudySummary, Tally, date};
 use serde::Serialize;
 use std::cmp::Ordering;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const STUDY_SCHEMA: &str = "foretell.study/1";
 
@@ -64,19 +64,17 @@ struct StudyListing {
 
 /// Lists the studies in `folder`.
 pub(super) fn run(folder: &Path, order: SortOrder, format: OutputFormat) -> CommandResult {
-    let failed = |error: std::io::Error| {
+    let directories = list_studies(folder).map_err(|error| {
         Failure::input(format!("{}: {error}. Pass the folder that contains the studies", folder.display()))
-    };
-    let directories = list_studies(folder).map_err(failed)?;
-    let read = |directory: &PathBuf| match StoredStudy::read(directory, catalogue()) {
-        Ok(stored) => Some(list_study(&stored)),
-        Err(failure) => {
+    })?;
+    let mut studies = Vec::new();
+    for directory in &directories {
+        match StoredStudy::read(directory, catalogue()) {
+            Ok(stored) => studies.push(list_study(&stored)),
             // one damaged study must not hide the others
-            note(&format!("not listed: {failure}"));
-            None
+            Err(failure) => note(&format!("not listed: {failure}")),
         }
-    };
-    let mut studies: Vec<ListedStudy> = directories.iter().filter_map(read).collect();
+    }
     // equal ones stay by name
     studies.sort_by(|a, b| compare_by_order(a, b, order));
     let listing = StudyListing { schema: STUDY_SCHEMA, studies };
@@ -92,8 +90,8 @@ fn compare_by_order(a: &ListedStudy, b: &ListedStudy, order: SortOrder) -> Order
         SortOrder::Date => a.time.cmp(&b.time),
         SortOrder::Epochs => a.epochs.spent.cmp(&b.epochs.spent),
         SortOrder::Best => {
-            let score = |listed: &ListedStudy| listed.score.unwrap_or(f64::NEG_INFINITY);
-            a.metric.cmp(&b.metric).then(score(a).total_cmp(&score(b)))
+            let [first, second] = [a, b].map(|listed| listed.score.unwrap_or(f64::NEG_INFINITY));
+            a.metric.cmp(&b.metric).then(first.total_cmp(&second))
         }
     }
 }
@@ -140,9 +138,10 @@ fn text(listing: &StudyListing) -> String {
     if listing.studies.is_empty() {
         return "no studies here".to_owned();
     }
-    let cut = |text: &str| console::truncate_str(&visible(text), MAX_CELL_WIDTH, "…").into_owned();
-    let row = |listed: &ListedStudy| {
+    let rows = listing.studies.iter().map(|listed| {
         let best = listed.best.as_ref();
+        // a person's note tells more than the command
+        let about = listed.note.as_ref().or(listed.command.as_ref()).map_or("", String::as_str);
         vec![
             listed.study.clone(),
             listed.begun.clone().unwrap_or_else(|| "–".to_owned()),
@@ -155,11 +154,10 @@ fn text(listing: &StudyListing) -> String {
             best.map_or("–".to_owned(), |best| {
                 format!("{} {} (trial {})", listed.metric, metric_value(best.score), best.trial)
             }),
-            // a person's note tells more than the command
-            cut(listed.note.as_ref().or(listed.command.as_ref()).map_or("", String::as_str)),
+            console::truncate_str(&visible(about), MAX_CELL_WIDTH, "…").into_owned(),
         ]
-    };
-    let rows: Vec<Vec<String>> = listing.studies.iter().map(row).collect();
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
     let headings = ["study", "begun (UTC)", "", "trials", "epochs", "best", "note or command"];
     table_without(&headings, &rows, &["note or command", "begun (UTC)", "epochs", ""])
 }

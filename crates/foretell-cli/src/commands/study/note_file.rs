@@ -10,7 +10,7 @@ use std::path::Path;
 /// Notes `text`, as a line of its own, unless it is noted already.
 pub(crate) fn add(directory: &Path, text: &str) -> CommandResult {
     let path = directory.join(NOTES_FILE);
-    let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
+
     if read_notes(directory).is_some_and(|there| there.lines().any(|line| line.trim() == text.trim())) {
         return Ok(());
     }
@@ -20,8 +20,9 @@ pub(crate) fn add(directory: &Path, text: &str) -> CommandResult {
             path.display()
         )));
     }
-    let mut file = OpenOptions::new().append(true).create(true).open(&path).map_err(failed)?;
-    writeln!(file, "{}", text.trim()).map_err(failed)
+    let file = OpenOptions::new().append(true).create(true).open(&path);
+    let written = file.and_then(|mut file| writeln!(file, "{}", text.trim()));
+    written.map_err(|error| Failure::midway_at(&path, error))
 }
 
 /// Adds `words`, or shows the notes if there are no words.

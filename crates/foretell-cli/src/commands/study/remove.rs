@@ -30,14 +30,13 @@ pub(super) fn run(directory: &Path, yes: bool) -> CommandResult {
     if !yes && !confirm_on_terminal(&format!("remove the study in {} ({what})", directory.display()))? {
         return print("nothing was removed");
     }
-    let failed = |path: &Path, error: &io::Error| Failure::midway(format!("{}: {error}", path.display()));
-    for entry in fs::read_dir(directory).map_err(|error| failed(directory, &error))? {
-        let entry = entry.map_err(|error| failed(directory, &error))?;
+    for entry in fs::read_dir(directory).map_err(|error| Failure::midway_at(directory, error))? {
+        let entry = entry.map_err(|error| Failure::midway_at(directory, error))?;
         let (name, path) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
         if is_own_file(&name) {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let removed = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-            removed.map_err(|error| failed(&path, &error))?;
+            removed.map_err(|error| Failure::midway_at(&path, error))?;
         }
     }
     drop(lock);

@@ -117,16 +117,11 @@ fn print_rows(
     read: &[(u64, &Trial, Vec<Report>)],
     folder: &Path,
 ) -> CommandResult {
-    let last = |reports: &[Report]| {
-        reports.last().and_then(|report| report.value).map_or("–".to_owned(), metric_value)
-    };
-    let before = |trial: &Trial| {
-        trial.curve.last_point().map_or("–".to_owned(), |(_, score)| {
-            metric_value(stored.study.spec().direction.to_value(score))
-        })
-    };
     let rows = read.iter().take(MAX_ROWS).map(|(number, trial, reports)| {
-        vec![number.to_string(), before(trial), reports.len().to_string(), last(reports)]
+        let old = trial.curve.last_point().map(|(_, score)| stored.study.spec().direction.to_value(score));
+        let new = reports.last().and_then(|report| report.value);
+        let [old, new] = [old, new].map(|value| value.map_or("–".to_owned(), metric_value));
+        vec![number.to_string(), old, reports.len().to_string(), new]
     });
     let last_old = format!("last {}", stored.study.spec().metric);
     let last_new = format!("last {}", session.study().spec().metric);

@@ -9,18 +9,16 @@ use std::collections::BTreeSet;
 /// Has the configurations of the failed trials `numbers` tried next, as new trials; those of all failed trials if none is named.
 pub(super) fn run(stored: &StoredStudy, numbers: &[u64]) -> CommandResult {
     let trials = stored.study.trials();
-    let has_failed = |number: u64| {
-        trials.get(number as usize).is_some_and(|trial| matches!(trial.state, TrialState::Failed { .. }))
-    };
-    if let Some(number) = numbers.iter().find(|number| !has_failed(**number)) {
+    let all = (0..).zip(trials).filter(|(_, trial)| matches!(trial.state, TrialState::Failed { .. }));
+    let all: Vec<u64> = all.map(|(number, _)| number).collect();
+    if let Some(number) = numbers.iter().find(|number| !all.contains(number)) {
         return Err(Failure::input(format!(
             "{}: trial {number} has not failed; `foretell study show {}` lists the failed trials",
             stored.directory.display(),
             stored.directory.display()
         )));
     }
-    let all = (0..trials.len() as u64).filter(|&number| has_failed(number));
-    let failed: Vec<u64> = if numbers.is_empty() { all.collect() } else { numbers.to_vec() };
+    let failed = if numbers.is_empty() { all } else { numbers.to_vec() };
     if failed.is_empty() {
         return Err(Failure::input(format!("{}: no trial has failed", stored.directory.display())));
     }

@@ -48,22 +48,17 @@ pub(super) fn of_rows(rows: &[Map<String, Value>], first: &[&str]) -> NamedColum
 
 /// A column of the one type that all its values have; of texts where they have several.
 fn values(name: &str, rows: &[Map<String, Value>]) -> ColumnValues {
-    let cells = || rows.iter().map(|row| row.get(name).filter(|value| !value.is_null()));
-    let all = |is: fn(&Value) -> bool| cells().flatten().all(is);
-    match () {
-        () if TEXT_COLUMNS.contains(&name) => {
-            ColumnValues::Texts(cells().map(|cell| cell.map(plain)).collect())
-        }
-        () if cells().flatten().next().is_some() && all(Value::is_i64) => {
-            ColumnValues::Integers(cells().map(|cell| cell.and_then(Value::as_i64)).collect())
-        }
-        () if all(Value::is_number) => {
-            ColumnValues::Numbers(cells().map(|cell| cell.and_then(Value::as_f64)).collect())
-        }
-        () if all(Value::is_boolean) => {
-            ColumnValues::Flags(cells().map(|cell| cell.and_then(Value::as_bool)).collect())
-        }
-        () => ColumnValues::Texts(cells().map(|cell| cell.map(plain)).collect()),
+    let cells = rows.iter().map(|row| row.get(name).filter(|value| !value.is_null()));
+    let mut present = cells.clone().flatten();
+    let is_text = TEXT_COLUMNS.contains(&name);
+    if !is_text && present.clone().next().is_some() && present.clone().all(Value::is_i64) {
+        ColumnValues::Integers(cells.map(|cell| cell.and_then(Value::as_i64)).collect())
+    } else if !is_text && present.clone().all(Value::is_number) {
+        ColumnValues::Numbers(cells.map(|cell| cell.and_then(Value::as_f64)).collect())
+    } else if !is_text && present.all(Value::is_boolean) {
+        ColumnValues::Flags(cells.map(|cell| cell.and_then(Value::as_bool)).collect())
+    } else {
+        ColumnValues::Texts(cells.map(|cell| cell.map(plain)).collect())
     }
 }
 
