@@ -63,8 +63,8 @@ fn draw_file(path: &Path, arguments: &DrawArguments) -> Result<DrawnSet, Failure
         .iter()
         .filter_map(|(_, came)| if let CurveOutcome::ToTheEnd(_, value) = came { Some(*value) } else { None })
         .collect();
-    let count = |wanted: CurveOutcome| came.iter().filter(|(_, came)| *came == wanted).count().to_string();
-    let (diverged, unfinished) = (count(CurveOutcome::Diverged), count(CurveOutcome::Unfinished));
+    let [diverged, unfinished] = [CurveOutcome::Diverged, CurveOutcome::Unfinished]
+        .map(|wanted| came.iter().filter(|(_, came)| *came == wanted).count().to_string());
     let chosen = spaced_indices(came.len(), arguments.number as usize);
     let curves: Vec<DrawnCurve> = chosen
         .into_iter()
@@ -73,16 +73,17 @@ fn draw_file(path: &Path, arguments: &DrawArguments) -> Result<DrawnSet, Failure
             drawn_curve(&recorded.runs[run], &history, came)
         })
         .collect();
-    let value = |place: Option<&f64>| place.map_or("–".to_owned(), |value| metric_value(*value));
+    let [best, median, worst] = [finished.first(), finished.get(finished.len() / 2), finished.last()]
+        .map(|value| value.map_or("–".to_owned(), |value| metric_value(*value)));
     let line = vec![
         recorded.name.clone(),
         recorded.runs.len().to_string(),
         curves.len().to_string(),
         diverged,
         unfinished,
-        value(finished.first()),
-        value(finished.get(finished.len() / 2)),
-        value(finished.last()),
+        best,
+        median,
+        worst,
     ];
     let panel = CurvePanel {
         name: recorded.name,
@@ -96,34 +97,31 @@ fn draw_file(path: &Path, arguments: &DrawArguments) -> Result<DrawnSet, Failure
 
 /// The outcome of each run: completed runs, best first, then those that diverged, then unfinished ones.
 fn run_outcomes(history: &History, runs: &[Run]) -> Vec<(usize, CurveOutcome)> {
-    let score = |value: f64| history.direction().to_score(value);
-    let end = |run: &Run| history.recorded_end(&run.curve).filter(|_| run.curve.diverged_at().is_none());
-    let mut finished: Vec<(usize, f64)> =
-        runs.iter().enumerate().filter_map(|(i, run)| Some((i, end(run)?))).collect();
-    finished.sort_by(|a, b| score(b.1).total_cmp(&score(a.1)));
+    let (mut finished, mut diverged, mut unfinished) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, run) in runs.iter().enumerate() {
+        match history.recorded_end(&run.curve) {
+            _ if run.curve.diverged_at().is_some() => diverged.push((number, CurveOutcome::Diverged)),
+            Some(value) => finished.push((number, value, history.direction().to_score(value))),
+            None => unfinished.push((number, CurveOutcome::Unfinished)),
+        }
+    }
+    finished.sort_by(|a, b| b.2.total_cmp(&a.2));
     let others = finished.len().saturating_sub(1).max(1) as f64;
-    // equal results have equal colors: the mean of their ranks
-    let share = |value: f64| {
-        let better = finished.partition_point(|known| score(known.1) > score(value)) as f64;
-        let no_worse = finished.partition_point(|known| score(known.1) >= score(value)) as f64;
-        ((finished.len() as f64 - no_worse) + (others - better)) / (2.0 * others)
-    };
-    let ranked = finished.iter().map(|&(run, value)| (run, CurveOutcome::ToTheEnd(share(value), value)));
-    let open = |diverged: bool, came: CurveOutcome| {
-        let others = runs
-            .iter()
-            .enumerate()
-            .filter(move |(_, run)| end(run).is_none() && run.curve.diverged_at().is_some() == diverged);
-        others.map(move |(i, _)| (i, came)).collect::<Vec<_>>()
-    };
-    ranked.chain(open(true, CurveOutcome::Diverged)).chain(open(false, CurveOutcome::Unfinished)).collect()
+    let ranked = finished.iter().map(|&(number, value, score)| {
+        // equal results have equal colors: the mean of their ranks
+        let better = finished.partition_point(|known| known.2 > score) as f64;
+        let no_worse = finished.partition_point(|known| known.2 >= score) as f64;
+        let share = ((finished.len() as f64 - no_worse) + (others - better)) / (2.0 * others);
+        (number, CurveOutcome::ToTheEnd(share, value))
+    });
+    ranked.chain(diverged).chain(unfinished).collect()
 }
 
 /// `number` places of `all`, evenly spaced, the first among them; all of them where they are no more.
 fn spaced_indices(all: usize, number: usize) -> Vec<usize> {
     let number = number.min(all);
-    let step = |k: usize| (k * all.saturating_sub(1)).checked_div(number.saturating_sub(1)).unwrap_or(0);
-    (0..number).map(step).collect()
+    let gaps = number.saturating_sub(1);
+    (0..number).map(|k| (k * all.saturating_sub(1)).checked_div(gaps).unwrap_or(0)).collect()
 }
 
 fn drawn_curve(run: &Run, history: &History, came: CurveOutcome) -> DrawnCurve {

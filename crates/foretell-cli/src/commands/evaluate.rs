@@ -252,11 +252,11 @@ fn folds(
     laid: &HistoryOptions,
     splits: &[RunSplit],
 ) -> Result<Vec<EvaluationFold>, EvaluationError> {
-    let fold = |(at, split): (usize, &RunSplit)| {
-        let failed = |source| EvaluationError::Split { split: at + 1, runs: split.train.len(), source };
-        recorded.fold_for_split(split, laid).map_err(failed)
-    };
-    splits.iter().enumerate().map(fold).collect()
+    let folds = splits.iter().zip(1..).map(|(split, number)| {
+        let fold = recorded.fold_for_split(split, laid);
+        fold.map_err(|source| EvaluationError::Split { split: number, runs: split.train.len(), source })
+    });
+    folds.collect()
 }
 
 /// Draws the figures that `--plot` promises.
@@ -290,12 +290,12 @@ fn save(path: &Path, figure: &plot::Figure) -> CommandResult {
 
 /// The most accurate predictor of each set of curves at the fraction `observed`.
 fn best_of_each_set(measured: &[PredictorEvaluation], observed: f64) -> Vec<&PredictorEvaluation> {
-    let of_set = |set: &str| {
+    let sets = figures::distinct(measured.iter().map(|m| m.curves.as_str()));
+    let best = sets.into_iter().filter_map(|set| {
         let here = measured.iter().filter(|m| m.curves == set && m.observed.total_cmp(&observed).is_eq());
         here.max_by(|a, b| a.result.r2_summary().0.total_cmp(&b.result.r2_summary().0))
-    };
-    let sets = figures::distinct(measured.iter().map(|m| m.curves.as_str()));
-    sets.into_iter().filter_map(of_set).collect()
+    });
+    best.collect()
 }
 
 /// A number of runs to learn from.
@@ -317,7 +317,7 @@ pub(super) fn fraction(text: &str) -> Result<f64, String> {
 fn row(arguments: &EvaluateArguments, measured: &PredictorEvaluation) -> EvaluationRow {
     let result = &measured.result;
     let (r2_mean, r2_stderr) = result.r2_summary();
-    let upper = |level: f64| (level.to_string(), result.upper_coverage(level, 0.1));
+
     let first_split = result.outcomes.iter().filter(|o| o.repeat == 0);
     EvaluationRow {
         curves: measured.curves.clone(),
@@ -341,7 +341,9 @@ fn row(arguments: &EvaluateArguments, measured: &PredictorEvaluation) -> Evaluat
         score: result.history.run_score(),
         r2_natural_mean: mean(&result.r2_natural),
         r2_natural_stderr: standard_error(&result.r2_natural),
-        upper_coverage_top_decile: [0.95, 0.99].map(upper).into(),
+        upper_coverage_top_decile: [0.95, 0.99]
+            .map(|level: f64| (level.to_string(), result.upper_coverage(level, 0.1)))
+            .into(),
         forecasts: result.outcomes.len(),
         below_floor: result.outcomes.iter().filter(|o| o.below_floor).count(),
         r2_floored_mean: mean(&result.r2_floored),
@@ -406,7 +408,7 @@ const NARROW_OMITTED_COLUMNS: [&str; 10] = [
 ];
 
 fn as_table(rows: &[EvaluationRow]) -> String {
-    let cells = |row| TABLE_COLUMNS.iter().map(|(_, cell)| cell(row)).collect();
-    let rows: Vec<_> = rows.iter().map(cells).collect();
+    let rows: Vec<_> =
+        rows.iter().map(|row| TABLE_COLUMNS.iter().map(|(_, cell)| cell(row)).collect()).collect();
     table_without(&TABLE_COLUMNS.map(|(name, _)| name), &rows, &NARROW_OMITTED_COLUMNS)
 }

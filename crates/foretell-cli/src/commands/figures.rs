@@ -35,25 +35,23 @@ pub(crate) type AccuracyCell<'a> = (&'a str, &'a str, AccuracyPoint);
 
 /// R² against the fraction observed: one panel per set, one line per predictor, bands of one standard error.
 pub(crate) fn accuracy(cells: &[AccuracyCell<'_>], subtitle: String) -> AccuracyFigure {
-    let series = |curves: &str, predictor: &str| {
-        let here = cells.iter().filter(|cell| cell.0 == curves && cell.1 == predictor);
-        let mut points: Vec<AccuracyPoint> = here.map(|cell| cell.2).collect();
-        points.sort_by(|a, b| a.observed.total_cmp(&b.observed));
-        AccuracySeries { predictor: predictor.to_owned(), points }
-    };
-    let panel = |curves: &str| {
-        let predictors = distinct(cells.iter().filter(|cell| cell.0 == curves).map(|cell| cell.1));
-        AccuracyPanel {
-            curves: curves.to_owned(),
-            series: predictors.into_iter().map(|predictor| series(curves, predictor)).collect(),
-        }
-    };
     let sets = distinct(cells.iter().map(|cell| cell.0));
     AccuracyFigure {
         title: "forecast accuracy against the fraction observed".to_owned(),
         subtitle,
-        panels: sets.into_iter().map(panel).collect(),
+        panels: sets.into_iter().map(|curves| accuracy_panel(cells, curves)).collect(),
     }
+}
+
+fn accuracy_panel(cells: &[AccuracyCell<'_>], curves: &str) -> AccuracyPanel {
+    let predictors = distinct(cells.iter().filter(|cell| cell.0 == curves).map(|cell| cell.1));
+    let series = predictors.into_iter().map(|predictor| {
+        let here = cells.iter().filter(|cell| cell.0 == curves && cell.1 == predictor);
+        let mut points: Vec<AccuracyPoint> = here.map(|cell| cell.2).collect();
+        points.sort_by(|a, b| a.observed.total_cmp(&b.observed));
+        AccuracySeries { predictor: predictor.to_owned(), points }
+    });
+    AccuracyPanel { curves: curves.to_owned(), series: series.collect() }
 }
 
 impl PredictorEvaluation {
@@ -87,25 +85,25 @@ pub(crate) fn scatter(measured: &PredictorEvaluation) -> ScatterFigure {
 /// An outcome of the first split.
 fn scatter_point(result: &Evaluation, outcome: &TestOutcome) -> ScatterPoint {
     let history = &result.history;
-    let quantile = |p: f64| history.possible_value(outcome.forecast.quantile(p), outcome.now);
-    let (a, b) = (quantile((1.0 - WHISKER_INTERVAL) / 2.0), quantile((1.0 + WHISKER_INTERVAL) / 2.0));
-    ScatterPoint { truth: outcome.end, forecast: quantile(0.5), low: a.min(b), high: a.max(b) }
+    let [a, forecast, b] = [(1.0 - WHISKER_INTERVAL) / 2.0, 0.5, (1.0 + WHISKER_INTERVAL) / 2.0]
+        .map(|p| history.possible_value(outcome.forecast.quantile(p), outcome.now));
+    ScatterPoint { truth: outcome.end, forecast, low: a.min(b), high: a.max(b) }
 }
 
 /// How often each predictor's intervals hold the truth, averaged over sets and fractions.
 pub(crate) fn calibration(measured: &[PredictorEvaluation], subtitle: String) -> CalibrationFigure {
-    let series = |predictor: &str| {
-        let of: Vec<&PredictorEvaluation> = measured.iter().filter(|m| m.predictor == predictor).collect();
-        let point = |level: f64| {
-            (level, mean(&of.iter().map(|m| m.result.interval_coverage(level)).collect::<Vec<_>>()))
-        };
-        CalibrationSeries { predictor: predictor.to_owned(), points: NOMINAL_COVERAGES.map(point).to_vec() }
-    };
     let predictors = distinct(measured.iter().map(|m| m.predictor.as_str()));
+    let series = predictors.into_iter().map(|predictor| {
+        let mine: Vec<&PredictorEvaluation> = measured.iter().filter(|m| m.predictor == predictor).collect();
+        let points = NOMINAL_COVERAGES.map(|level| {
+            (level, mean(&mine.iter().map(|m| m.result.interval_coverage(level)).collect::<Vec<_>>()))
+        });
+        CalibrationSeries { predictor: predictor.to_owned(), points: points.to_vec() }
+    });
     CalibrationFigure {
         title: "how often do the forecast intervals contain the truth?".to_owned(),
         subtitle,
-        series: predictors.into_iter().map(series).collect(),
+        series: series.collect(),
     }
 }
 

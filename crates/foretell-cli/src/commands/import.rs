@@ -5,12 +5,12 @@ use crate::curves::{CurveFlags, tool};
 use crate::failure::{CommandResult, Failure};
 use crate::output::ask;
 use crate::output::{metric_value, note, print, print_json, table};
-use crate::printed_logs;
+use crate::printed_logs::{self, AskedMetric};
 use foretell::{Direction, Metric, Run};
 use foretell_logs::{ImportManifest, LogFormat, LogSurvey, NoteTopic, RecordedSet};
 use foretell_run::DraftFile;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 /// The arguments of `foretell import`.
@@ -67,20 +67,22 @@ pub(crate) fn run(arguments: &ImportArguments) -> CommandResult {
     if read.runs().is_empty() {
         return Err(Failure::input("the files contain no runs"));
     }
-    let failed = |error| Failure::midway(format!("{}: {error}", out.display()));
-    let mut writer = DraftFile::for_output(out).map_err(failed)?;
-    match &read {
-        ImportedRuns::Recorded(recorded, _) => foretell_logs::write_recorded(&mut writer, recorded),
-        ImportedRuns::Printed(runs, metric) => foretell_logs::write_json_lines(&mut writer, runs, metric),
-    }
-    .map_err(failed)?;
-    writer.finish().map_err(failed)?;
-    // after the curves: if writing them fails, the list of sources must not claim that they were read
-    if let ImportedRuns::Recorded(_, Some(manifest)) = &read {
-        let text = serde_json::to_string(manifest).map_err(Failure::midway)?;
-        foretell_run::write_output(&sources(out), text).map_err(failed)?;
-    }
+    write_runs(&read, out).map_err(|error| Failure::midway_at(out, error))?;
     print(&import_summary(&read, out))
+}
+
+fn write_runs(read: &ImportedRuns, out: &Path) -> io::Result<()> {
+    let mut writer = DraftFile::for_output(out)?;
+    match read {
+        ImportedRuns::Recorded(recorded, _) => foretell_logs::write_recorded(&mut writer, recorded)?,
+        ImportedRuns::Printed(runs, metric) => foretell_logs::write_json_lines(&mut writer, runs, metric)?,
+    }
+    writer.finish()?;
+    // after the curves: if writing them fails, the list of sources must not claim that they were read
+    if let ImportedRuns::Recorded(_, Some(manifest)) = read {
+        foretell_run::write_output(&sources(out), serde_json::to_string(manifest)?)?;
+    }
+    Ok(())
 }
 
 /// The file that records the logs that the curves in `out` come from.
@@ -96,11 +98,10 @@ fn before(arguments: &ImportArguments) -> Result<Option<(ImportManifest, &Path)>
     if !arguments.update || !out.exists() || !sources.exists() {
         return Ok(None);
     }
-    let failed = |error: &dyn std::fmt::Display| {
+    let text = std::fs::read_to_string(&sources);
+    let manifest = text.and_then(|text| Ok(serde_json::from_str(&text)?)).map_err(|error| {
         Failure::input(format!("{}: {error}. Read everything again with --force", sources.display()))
-    };
-    let text = std::fs::read_to_string(&sources).map_err(|error| failed(&error))?;
-    let manifest = serde_json::from_str(&text).map_err(|error| failed(&error))?;
+    })?;
     Ok(Some((manifest, out)))
 }
 
@@ -153,20 +154,21 @@ fn read_files(arguments: &ImportArguments) -> Result<ImportedRuns, Failure> {
         return Ok(ImportedRuns::Recorded(Box::new(recorded), Some(manifest)));
     }
     let asked = arguments.curves.asked_metric();
-    let logs = |files: &[PathBuf]| {
-        printed_logs::runs(files, &asked).map(|(runs, metric)| ImportedRuns::Printed(runs, metric))
-    };
     match &arguments.files[..] {
         [file] => match flags.read(file) {
             Ok(recorded) => Ok(ImportedRuns::Recorded(Box::new(recorded), None)),
             Err(failure) => match printed_logs::below(&arguments.files) {
                 files if files.is_empty() => Err(failure),
-                files => logs(&files).map_err(|of_log| neither(file, &failure, of_log)),
+                files => read_printed(&files, &asked).map_err(|of_log| neither(file, &failure, of_log)),
             },
         },
         files if are_all_tables(files)? => read_tables(&flags, files),
-        files => logs(&printed_logs::below(files)),
+        files => read_printed(&printed_logs::below(files), &asked),
     }
+}
+
+fn read_printed(files: &[PathBuf], asked: &AskedMetric<'_>) -> Result<ImportedRuns, Failure> {
+    printed_logs::runs(files, asked).map(|(runs, metric)| ImportedRuns::Printed(runs, metric))
 }
 
 fn are_all_tables(files: &[PathBuf]) -> Result<bool, Failure> {

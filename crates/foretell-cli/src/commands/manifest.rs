@@ -60,8 +60,8 @@ fn manifest(
         ("@IMAGE@", quote_yaml(image)),
         ("@WORDS@", words.join(", ")),
     ];
-    let filled = |text: String, (name, value): &(&str, String)| text.replace(name, value);
-    Ok(values.iter().fold(MANIFEST_TEMPLATE.trim_end().to_owned(), filled))
+    let template = MANIFEST_TEMPLATE.trim_end().to_owned();
+    Ok(values.iter().fold(template, |text, (name, value)| text.replace(name, value)))
 }
 
 /// A text in YAML: as in JSON.

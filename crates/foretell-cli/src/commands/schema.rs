@@ -75,10 +75,10 @@ fn property(flag: &Arg) -> Value {
 }
 
 fn json_type(parser: &ValueParser) -> &'static str {
-    let is = |known: &[TypeId]| known.iter().any(|known| parser.type_id() == *known);
-    if is(&[TypeId::of::<f64>()]) {
+    let integers = [TypeId::of::<u64>(), TypeId::of::<u32>(), TypeId::of::<u16>(), TypeId::of::<usize>()];
+    if parser.type_id() == TypeId::of::<f64>() {
         "number"
-    } else if is(&[TypeId::of::<u64>(), TypeId::of::<u32>(), TypeId::of::<u16>(), TypeId::of::<usize>()]) {
+    } else if integers.iter().any(|known| parser.type_id() == *known) {
         "integer"
     } else {
         "string"

@@ -67,7 +67,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> CommandResult {
     let server = Server::bind(options).map_err(failure)?;
     if is_made {
         let access = ServerAccess { addresses: vec![server.address().to_string()], token, file: None };
-        access.write(folder).map_err(|error| Failure::midway(format!("{}: {error}", folder.display())))?;
+        access.write(folder).map_err(|error| Failure::midway_at(folder, error))?;
     }
     note(&format!("open {} (Ctrl-C ends it)", browser_address(&server, folder)));
     server.run().map_err(failure)
@@ -138,18 +138,21 @@ pub(crate) fn beside(
     .map_err(failure)?;
     note(&format!("live in the browser: {}", browser_address(&server, directory)));
     let address = server.address();
-    let serve = move || {
-        if let Err(error) = server.run() {
-            note(&format!("the page has ended: {error}"));
-        }
-    };
     let interrupt = interrupt.clone();
-    let died = move |why: &str| {
-        interrupt.end_with(Failure::midway(format!(
-            "the server of the study panicked: {why}. This is a bug: please report it"
-        )));
-    };
-    spawn_supervised("page", serve, died).map_err(no_thread)?;
+    spawn_supervised(
+        "page",
+        move || {
+            if let Err(error) = server.run() {
+                note(&format!("the page has ended: {error}"));
+            }
+        },
+        move |why| {
+            interrupt.end_with(Failure::midway(format!(
+                "the server of the study panicked: {why}. This is a bug: please report it"
+            )));
+        },
+    )
+    .map_err(no_thread)?;
     Ok(address)
 }
 
@@ -160,8 +163,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> CommandResult {
     let folder = std::path::absolute(&stored.directory).map_err(Failure::midway)?;
     let name = folder.file_name().map_or_else(|| "study".into(), |name| name.to_string_lossy().into_owned());
     let page = foretell_serve::page(&name, &log_path(&stored.directory), catalogue()).map_err(failure)?;
-    foretell_run::write_output(&out, page)
-        .map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
+    foretell_run::write_output(&out, page).map_err(|error| Failure::midway_at(&out, error))?;
     note(&format!("written: {}", out.display()));
     Ok(())
 }

@@ -103,9 +103,10 @@ fn settings(arguments: &WorkerArguments) -> Result<WorkerSettings, Failure> {
 fn name() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = if host.trim().is_empty() { "host" } else { host.trim() };
-    let of_slurm = |name| std::env::var(name).ok();
-    let job = of_slurm("SLURM_ARRAY_JOB_ID").zip(of_slurm("SLURM_ARRAY_TASK_ID"));
-    let job = job.map(|(job, task)| format!("/{job}_{task}")).unwrap_or_default();
+    let job = match ["SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID"].map(std::env::var) {
+        [Ok(job), Ok(task)] => format!("/{job}_{task}"),
+        _ => String::new(),
+    };
     let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     format!("{host}{job}/{}-{:x}", std::process::id(), since.as_millis())
 }

@@ -134,8 +134,9 @@ impl From<ReproductionError> for Failure {
 /// Runs the command.
 pub(crate) fn run(arguments: &ReproduceArguments) -> CommandResult {
     if let Some(folder) = &arguments.out {
-        let failed = |error| Failure::input(format!("cannot make the folder {}: {error}", folder.display()));
-        std::fs::create_dir_all(folder).map_err(failed)?;
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Failure::input(format!("cannot make the folder {}: {error}", folder.display()))
+        })?;
     }
     let asked = ReproductionRequest {
         folder: arguments.folder.clone(),
