@@ -9,8 +9,8 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use foretell_run::wire::Studies;
-use foretell_run::{HostError, LogPosition, LogReader, Printed, read_notes};
-use foretell_search::{Record, Study, StudyView};
+use foretell_run::{EventLogError, HostError, LogPosition, LogReader, Printed, read_notes};
+use foretell_search::{Record, StudyView};
 use serde::Serialize;
 
 use crate::fold::StudyFold;
@@ -36,9 +36,10 @@ pub(crate) async fn records(State(served): State<Arc<ServerState>>, Path(study):
     let empty = serde_json::to_string(&Records { study, records: Vec::new() });
     let head = empty.map_err(|error| RequestProblem::midway(&error))?;
     let head = head.strip_suffix("]}").unwrap_or(&head).to_owned();
-    let read =
-        move || crate::records::all(&log, head).map_err(|error| RequestProblem::conflict(error.to_string()));
-    let records = Body::from_stream(blocking(read).await?);
+    let records = blocking(move || {
+        crate::records::all(&log, head).map_err(|error| RequestProblem::conflict(error.to_string()))
+    });
+    let records = Body::from_stream(records.await?);
     Ok(([("content-type", "application/json")], records).into_response())
 }
 
@@ -83,30 +84,30 @@ fn seen(query: Option<&str>, headers: &HeaderMap) -> Result<u64, RequestProblem>
 
 pub(crate) async fn progress(State(served): State<Arc<ServerState>>, Path(study): Path<String>) -> ApiReply {
     let log = served.log(&study)?;
-    let found = move || {
-        let progress = |fold: &StudyFold, found: &Study| views::progress(&study, fold, found);
-        served.folds.read(&study, &log, progress)
-    };
-    Ok(Json(blocking(found).await?).into_response())
+    let progress =
+        blocking(move || served.folds.read(&study, &log, |fold, found| views::progress(&study, fold, found)));
+    Ok(Json(progress.await?).into_response())
 }
 
 pub(crate) async fn view(State(served): State<Arc<ServerState>>, Path(study): Path<String>) -> ApiReply {
     let log = served.log(&study)?;
-    let found = move || {
-        served.folds.read(&study, &log, |fold: &StudyFold, found: &Study| {
-            let make = || {
-                let damaged = |error| RequestProblem::conflict(format!("{study}: {error}"));
-                let reader = LogReader::<Record>::open(&log, LogPosition::START).map_err(damaged)?;
-                // no more records than the fold has read, so that the view shows the study at one moment
-                let records = reader.take(usize::try_from(fold.records()).unwrap_or(usize::MAX));
-                let records = records.collect::<Result<Vec<_>, _>>().map_err(damaged)?;
+    let document = blocking(move || {
+        served.folds.read(&study, &log, |fold, found| {
+            fold.snapshots().document("view", (fold.life(), fold.records()), || {
+                let records = folded_records(fold, &log)
+                    .map_err(|error| RequestProblem::conflict(format!("{study}: {error}")))?;
                 let view = StudyView::new(found, fold.times(), records);
                 text(&Viewed { study: study.clone(), view })
-            };
-            fold.snapshots().document("view", (fold.life(), fold.records()), make)
+            })
         })?
-    };
-    Ok(json_response(blocking(found).await?))
+    });
+    Ok(json_response(document.await?))
+}
+
+/// No more records of `log` than `fold` has read, so that a view shows the study at one moment.
+fn folded_records(fold: &StudyFold, log: &std::path::Path) -> Result<Vec<Record>, EventLogError> {
+    let reader = LogReader::<Record>::open(log, LogPosition::START)?;
+    reader.take(usize::try_from(fold.records()).unwrap_or(usize::MAX)).collect()
 }
 
 /// The text of a JSON document.
@@ -124,11 +125,10 @@ pub(crate) async fn importance(
     Path(study): Path<String>,
 ) -> ApiReply {
     let log = served.log(&study)?;
-    let found = move || {
-        let importance = |fold: &StudyFold, found: &Study| views::importance(&study, fold, found);
-        served.folds.read(&study, &log, importance)
-    };
-    Ok(Json(blocking(found).await?).into_response())
+    let importance = blocking(move || {
+        served.folds.read(&study, &log, |fold, found| views::importance(&study, fold, found))
+    });
+    Ok(Json(importance.await?).into_response())
 }
 
 pub(crate) async fn surface(
@@ -137,8 +137,7 @@ pub(crate) async fn surface(
     RawQuery(query): RawQuery,
 ) -> ApiReply {
     let log = served.log(&study)?;
-    let named = |name: &str| word(query.as_deref(), name);
-    let asked = match (named("x"), named("y")) {
+    let asked = match (word(query.as_deref(), "x"), word(query.as_deref(), "y")) {
         (None, None) => Vec::new(),
         (Some(x), Some(y)) => vec![(x, y)],
         (None, _) => {
@@ -148,8 +147,8 @@ pub(crate) async fn surface(
             return Err(RequestProblem::field("y", "missing. A contour needs two parameters, x and y"));
         }
     };
-    let found = move || {
-        served.folds.read(&study, &log, |fold: &StudyFold, found: &Study| {
+    let surface = blocking(move || {
+        served.folds.read(&study, &log, |fold, found| {
             let names = found.spec().space.names();
             let mut named = asked.iter().flat_map(|(x, y)| [("x", x), ("y", y)]);
             let Some((field, name)) = named.find(|(_, name)| !names.contains(&name.as_str())) else {
@@ -159,15 +158,14 @@ pub(crate) async fn surface(
             let text = format!("the study contains no parameter {name:?}. Its parameters are {names}");
             Err(RequestProblem::field(field, text))
         })?
-    };
-    Ok(Json(blocking(found).await?).into_response())
+    });
+    Ok(Json(surface.await?).into_response())
 }
 
 /// The notes on a study.
 pub(crate) async fn note(State(served): State<Arc<ServerState>>, Path(study): Path<String>) -> ApiReply {
     let log = served.log(&study)?;
-    let read = move || Ok(read_notes(log.parent().unwrap_or(&log)).unwrap_or_default());
-    let text = blocking(read).await?;
+    let text = blocking(move || Ok(read_notes(log.parent().unwrap_or(&log)).unwrap_or_default())).await?;
     Ok(Json(Noted { study, text }).into_response())
 }
 
@@ -176,16 +174,17 @@ pub(crate) async fn trial(
     Path((study, trial)): Path<(String, String)>,
 ) -> ApiReply {
     let (number, log) = (number(&trial)?, served.log(&study)?);
-    let found = move || {
+    let details = blocking(move || {
         let folder = log.parent().unwrap_or(&log);
-        let details = |fold: &StudyFold, found: &Study| views::details(&study, folder, number, fold, found);
-        let mut details =
-            served.folds.read(&study, &log, details)?.ok_or(HostError::NoTrial { trial: number })?;
+        let details = served
+            .folds
+            .read(&study, &log, |fold, found| views::details(&study, folder, number, fold, found))?;
+        let mut details = details.ok_or(HostError::NoTrial { trial: number })?;
         let workers = served.owner.workers(&study)?;
         details.worker = workers.into_iter().find(|worker| worker.trial == Some(number));
         Ok(details)
-    };
-    Ok(Json(blocking(found).await?).into_response())
+    });
+    Ok(Json(details.await?).into_response())
 }
 
 pub(crate) async fn output(
@@ -201,11 +200,11 @@ pub(crate) async fn output(
         })
     });
     let from = from.transpose()?;
-    let read = move || {
+    let printed = blocking(move || {
         let folder = log.parent().unwrap_or(&log);
         Printed::read(folder, number, from).map_err(|error| RequestProblem::midway(&error))
-    };
-    let printed = blocking(read).await?;
+    });
+    let printed = printed.await?;
     Ok(Json(Output { study, trial: number, is_here: printed.is_some(), printed }).into_response())
 }
 
@@ -214,11 +213,11 @@ pub(crate) async fn metric(
     Path((study, metric)): Path<(String, String)>,
 ) -> ApiReply {
     let log = served.log(&study)?;
-    let found = move || {
-        served.folds.read(&study, &log, |fold: &StudyFold, _: &Study| {
-            let make = || text(&views::metric(&study, &metric, fold));
-            fold.snapshots().document(&format!("metric {metric}"), (fold.life(), fold.records()), make)
+    let document = blocking(move || {
+        served.folds.read(&study, &log, |fold, _| {
+            let (name, moment) = (format!("metric {metric}"), (fold.life(), fold.records()));
+            fold.snapshots().document(&name, moment, || text(&views::metric(&study, &metric, fold)))
         })?
-    };
-    Ok(json_response(blocking(found).await?))
+    });
+    Ok(json_response(document.await?))
 }

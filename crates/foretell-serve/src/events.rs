@@ -133,11 +133,14 @@ impl StateSource {
             self.shown = Some(Arc::new(back));
             return Vec::new();
         }
-        let is_usable = |shown: &ReceivedPart| is_little(fold, shown);
-        let snapshot = fold.snapshots().whole(self.is_brief, is_usable, || {
-            let mut shown = ReceivedPart::default().with_decisions(!self.is_brief);
-            (news_events(fold, &mut shown), shown)
-        });
+        let snapshot = fold.snapshots().whole(
+            self.is_brief,
+            |shown| is_little(fold, shown),
+            || {
+                let mut shown = ReceivedPart::default().with_decisions(!self.is_brief);
+                (news_events(fold, &mut shown), shown)
+            },
+        );
         self.shown = Some(Arc::clone(&snapshot.shown));
         snapshot.events()
     }

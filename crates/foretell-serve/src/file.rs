@@ -47,10 +47,10 @@ const SCRIPT_MODULES: [&str; 23] = [
 /// # Errors
 /// [`ServeError::Study`] if the log cannot be read, or is no study's.
 pub fn page(name: &str, log: &Path, catalogue: &Catalogue) -> Result<String, ServeError> {
-    let refusal = |problem: String| ServeError::Study { name: name.to_owned(), problem };
     let mut fold = StudyFold::new(log, catalogue);
-    fold.update().map_err(refusal)?;
-    let Some(study) = fold.study() else { return Err(refusal("nothing is recorded yet".to_owned())) };
+    let updated = fold.update();
+    let study = updated.and_then(|()| fold.study().ok_or_else(|| "nothing is recorded yet".to_owned()));
+    let study = study.map_err(|problem| ServeError::Study { name: name.to_owned(), problem })?;
     let mut state = Vec::new();
     views::news(&fold, &mut ReceivedPart::default(), &mut |news, _| state.push(news));
     let importance = views::importance(name, &fold, study);
@@ -68,26 +68,21 @@ fn to_hex_color([red, green, blue]: Rgb) -> String {
 
 /// The colors of trials, from the worst to the best, as the page's script has them.
 fn shade_colors() -> String {
-    let share = |i: usize| i as f64 / (SHADE_COUNT - 1) as f64;
-    let on = |paper| -> Vec<String> {
-        (0..SHADE_COUNT).map(|i| to_hex_color(trial_color(share(i), paper))).collect()
-    };
-    json!({"light": on(PlotBackground::White), "dark": on(PlotBackground::Black), "worst_share": WORST_SHARE})
-        .to_string()
+    let [light, dark] = [PlotBackground::White, PlotBackground::Black].map(|background| -> Vec<String> {
+        let shares = (0..SHADE_COUNT).map(|i| i as f64 / (SHADE_COUNT - 1) as f64);
+        shares.map(|share| to_hex_color(trial_color(share, background))).collect()
+    });
+    json!({"light": light, "dark": dark, "worst_share": WORST_SHARE}).to_string()
 }
 
 /// The style, with the colors of trials that have one of their own.
 fn page_style() -> String {
-    let own = |paper| {
-        format!(
-            "--best: {}; --failed: {};",
-            to_hex_color(best_trial_color(paper)),
-            to_hex_color(failed_trial_color(paper))
-        )
-    };
-    PAGE_STYLE
-        .replace("/*LIGHT*/", &own(PlotBackground::White))
-        .replace("/*DARK*/", &own(PlotBackground::Black))
+    let [light, dark] = [PlotBackground::White, PlotBackground::Black].map(|background| {
+        let [best, failed] =
+            [best_trial_color, failed_trial_color].map(|color| to_hex_color(color(background)));
+        format!("--best: {best}; --failed: {failed};")
+    });
+    PAGE_STYLE.replace("/*LIGHT*/", &light).replace("/*DARK*/", &dark)
 }
 
 /// The page without a study: it asks the server for them.

@@ -84,6 +84,12 @@ enum ReadHalt {
     Trouble(String),
 }
 
+impl From<EventLogError> for ReadHalt {
+    fn from(error: EventLogError) -> Self {
+        Self::Trouble(error.to_string())
+    }
+}
+
 impl TrialFacts {
     /// Keeps the parts of a `record` about this trial that the study of `metric` does not keep.
     fn take(&mut self, record: &Record, metric: &str) {
@@ -235,10 +241,9 @@ impl StudyFold {
     }
 
     fn read_records(&mut self) -> Result<(), ReadHalt> {
-        let trouble = |error: EventLogError| ReadHalt::Trouble(error.to_string());
-        let mut reader = LogReader::<Record>::open(&self.log, self.position).map_err(trouble)?;
+        let mut reader = LogReader::<Record>::open(&self.log, self.position)?;
         while let Some(record) = reader.next() {
-            self.take(&record.map_err(trouble)?, reader.position(), reader.last_stamp())?;
+            self.take(&record?, reader.position(), reader.last_stamp())?;
         }
         self.study.iter_mut().for_each(Study::look_ahead);
         Ok(())

@@ -17,11 +17,11 @@ pub(crate) fn studies(folder: &Path) -> Vec<(String, PathBuf)> {
         let name = name.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         return vec![(name.unwrap_or_else(|| "study".to_owned()), log)];
     }
-    let named = |study: PathBuf| {
+    let studies = list_studies(folder).unwrap_or_default().into_iter().filter_map(|study| {
         let name = study.file_name()?.to_string_lossy().into_owned();
         Some((name, log_path(&study)))
-    };
-    list_studies(folder).unwrap_or_default().into_iter().filter_map(named).collect()
+    });
+    studies.collect()
 }
 
 /// The log of the study called `name`.

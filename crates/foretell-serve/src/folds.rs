@@ -22,8 +22,9 @@ impl StudyFolds {
 
     /// The fold of `log`.
     pub(crate) fn fold_for_log(&self, log: &Path) -> Arc<Mutex<StudyFold>> {
-        let fold = || Arc::new(Mutex::new(StudyFold::new(log, &self.catalogue)));
-        Arc::clone(lock_unpoisoned(&self.folds).entry(log.to_owned()).or_insert_with(fold))
+        let mut folds = lock_unpoisoned(&self.folds);
+        let fold = folds.entry(log.to_owned());
+        Arc::clone(fold.or_insert_with(|| Arc::new(Mutex::new(StudyFold::new(log, &self.catalogue)))))
     }
 
     /// Reads the study called `name` as it stands.
@@ -35,9 +36,9 @@ impl StudyFolds {
     ) -> Result<T, RequestProblem> {
         let fold = self.fold_for_log(log);
         let mut fold = lock_unpoisoned(&fold);
-        let conflict = |why: &str| RequestProblem::conflict(format!("{name}: {why}"));
-        fold.update().map_err(|why| conflict(&why))?;
-        let study = fold.study().ok_or_else(|| conflict("nothing is recorded yet"))?;
+        let updated = fold.update();
+        let study = updated.and_then(|()| fold.study().ok_or_else(|| "nothing is recorded yet".to_owned()));
+        let study = study.map_err(|why| RequestProblem::conflict(format!("{name}: {why}")))?;
         Ok(read(&fold, study))
     }
 }

@@ -62,22 +62,23 @@ fn is_worker_request(request: &Request) -> bool {
 async fn read_body(request: Request, limits: ReaderLimits) -> Result<Request, RequestProblem> {
     let (head, body) = request.into_parts();
     let most = limits.body_bytes;
-    let too_large = || {
-        let text = format!("body: longer than {most} bytes. The longest report takes a few thousand");
-        RequestProblem::new(StatusCode::PAYLOAD_TOO_LARGE, text).with_field("body")
-    };
     let length = text(&head.headers, &CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     if length.is_some_and(|length| length > most) {
-        return Err(too_large());
+        return Err(body_too_large(most));
     }
     match tokio::time::timeout(limits.body, to_bytes(body, most)).await {
         Ok(Ok(bytes)) => Ok(Request::from_parts(head, Body::from(bytes))),
-        Ok(Err(_)) => Err(too_large()),
+        Ok(Err(_)) => Err(body_too_large(most)),
         Err(_) => {
             let text = format!("body: it did not arrive within {} seconds", limits.body.as_secs_f64());
             Err(RequestProblem::new(StatusCode::REQUEST_TIMEOUT, text).with_field("body"))
         }
     }
+}
+
+fn body_too_large(most: usize) -> RequestProblem {
+    let text = format!("body: longer than {most} bytes. The longest report takes a few thousand");
+    RequestProblem::new(StatusCode::PAYLOAD_TOO_LARGE, text).with_field("body")
 }
 
 type AdmissionRefusal = (StatusCode, &'static str);

@@ -109,8 +109,8 @@ impl ApiRoute {
         if !self.about.is_empty() {
             operation["description"] = self.about.as_str().into();
         }
-        let has = |place: &str| self.path.contains(&format!("{{{place}}}"));
-        let places = PATH_PARAMETERS.iter().filter(|(name, ..)| has(name)).map(|(name, about, kind)| {
+        let places = PATH_PARAMETERS.iter().filter(|(name, ..)| self.path.contains(&format!("{{{name}}}")));
+        let places = places.map(|(name, about, kind)| {
             json!({"name": name, "in": "path", "required": true, "description": about, "schema": {"type": kind}})
         });
         let others = self.parameters.iter().map(|(place, name, about, schema)| {
@@ -125,7 +125,7 @@ impl ApiRoute {
             operation["requestBody"] =
                 json!({"required": required, "content": {"application/json": content}});
         }
-        operation["responses"] = self.responses(has("study"), schemas);
+        operation["responses"] = self.responses(self.path.contains("{study}"), schemas);
         operation
     }
 
@@ -189,13 +189,12 @@ pub(crate) fn document(routes: &[ApiRoute]) -> Value {
 /// A component: its name without a slash, and with the field that names a document.
 fn rename_component((name, mut schema): (String, Value)) -> (String, Value) {
     if name.contains('/') {
-        let entry = |schema: &Value, key: &str| schema.get(key).cloned();
-        if let Some(Value::Object(fields)) = entry(&schema, "properties") {
+        if let Some(Value::Object(fields)) = schema.get("properties").cloned() {
             let mut all = Map::from_iter([("schema".to_owned(), json!({"const": name}))]);
             all.extend(fields);
             schema["properties"] = all.into();
         }
-        let required = entry(&schema, "required").and_then(|names| names.as_array().cloned());
+        let required = schema.get("required").and_then(|names| names.as_array().cloned());
         let required = std::iter::once("schema".into()).chain(required.unwrap_or_default());
         schema["required"] = required.collect();
     }

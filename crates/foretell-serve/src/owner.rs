@@ -176,12 +176,12 @@ impl StudyOwner {
     fn lessons(&self, asked: &StudyRequest, spec: &StudySpec) -> Result<Vec<Run>, RequestProblem> {
         let mut runs = Vec::new();
         for name in asked.learn_from.iter().flatten() {
-            let refusal = |error: &dyn std::fmt::Display| RequestProblem::field("learn_from", error);
-            let log = folder::log(&self.folder, name)
-                .map_err(|_| refusal(&format!("no study here is called {name:?}")))?;
-            let stored = StoredStudy::read(log.parent().unwrap_or(&self.folder), &self.catalogue)
-                .map_err(|error| refusal(&error))?;
-            runs.extend(stored.runs_for(spec).map_err(|error| refusal(&error))?);
+            let log = folder::log(&self.folder, name).map_err(|_| {
+                RequestProblem::field("learn_from", format!("no study here is called {name:?}"))
+            })?;
+            let stored = StoredStudy::read(log.parent().unwrap_or(&self.folder), &self.catalogue);
+            let found = stored.and_then(|stored| stored.runs_for(spec));
+            runs.extend(found.map_err(|error| RequestProblem::field("learn_from", error))?);
         }
         spec.check_burn_in(runs.len()).map_err(Refusal::from)?;
         Ok(runs)
@@ -362,7 +362,6 @@ fn discard_empty_log(log: &Path) {
 
 /// A name from outside becomes a folder's only if it is a plain word.
 fn check_name(name: &str) -> Result<&str, RequestProblem> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if is_own_file(name) {
         return Err(RequestProblem::field(
             "study",
@@ -372,7 +371,7 @@ fn check_name(name: &str) -> Result<&str, RequestProblem> {
     if !name.is_empty()
         && name.len() <= MAX_NAME_LENGTH
         && !name.starts_with(['.', '-'])
-        && name.chars().all(plain)
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
     {
         return Ok(name);
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use axum::extract::DefaultBodyLimit;
 use axum::handler::Handler;
 use axum::http::StatusCode;
-use axum::response::Html;
+use axum::response::{Html, IntoResponse};
 use axum::{Router, middleware};
 use foretell_run::wire;
 use foretell_search::{Catalogue, StudyRequest};
@@ -53,11 +53,10 @@ fn post_route<T: 'static>(
 
 /// All that is answered.
 fn routes() -> Vec<ApiRoute> {
-    let described = || async { ([("content-type", "application/json")], OPEN_API.as_str()) };
     let mut routes = vec![
         get_route("/", "page", || async { Html(file::empty()) }, "The page")
             .with_content("text/html", "The page"),
-        get_route("/openapi.json", "openapi", described, "This description")
+        get_route("/openapi.json", "openapi", describe_api, "This description")
             .answers::<Map<String, Value>>(200, "This description"),
         get_route("/api/studies", "studies", answers::studies, "The names of the studies")
             .answers::<wire::Studies>(200, "The names"),
@@ -68,6 +67,10 @@ fn routes() -> Vec<ApiRoute> {
     routes.extend(worker_trial_routes());
     routes.extend(trial_routes());
     routes
+}
+
+async fn describe_api() -> impl IntoResponse {
+    ([("content-type", "application/json")], OPEN_API.as_str())
 }
 
 /// A study and its records.
@@ -251,10 +254,9 @@ fn trial_routes() -> [ApiRoute; 5] {
 }
 
 pub(crate) fn router(served: Arc<ServerState>) -> Router {
-    let add = |router: Router<Arc<ServerState>>, route: ApiRoute| router.route(route.path, route.handler);
     routes()
         .into_iter()
-        .fold(Router::new(), add)
+        .fold(Router::new(), |router, route| router.route(route.path, route.handler))
         .fallback(|| async {
             RequestProblem::new(StatusCode::NOT_FOUND, "no such address. /openapi.json lists all addresses")
         })

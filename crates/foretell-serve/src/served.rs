@@ -28,8 +28,8 @@ impl ServerState {
 
     /// The name and the log of the study that was written last: the running one, if any runs.
     pub(crate) fn latest(&self) -> Option<(String, PathBuf)> {
-        let changed = |log: &PathBuf| std::fs::metadata(log).and_then(|data| data.modified()).ok();
-        folder::studies(&self.options.folder).into_iter().max_by_key(|(_, log)| changed(log))
+        let studies = folder::studies(&self.options.folder).into_iter();
+        studies.max_by_key(|(_, log)| std::fs::metadata(log).and_then(|data| data.modified()).ok())
     }
 
     /// Reads that study. Its errors are reported to whoever asks for it.

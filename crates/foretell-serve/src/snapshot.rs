@@ -39,10 +39,9 @@ impl<T> AsRef<[u8]> for SharedBytes<T> {
 impl StudySnapshot {
     /// The events. Each keeps all of the snapshot in memory, so that no second one is made before all readers have taken it.
     pub(crate) fn events(self: &Arc<Self>) -> Vec<Bytes> {
-        let event = |place| {
-            Bytes::from_owner(SharedBytes(Arc::clone(self), |all: &Self, place| &all.events[place], place))
-        };
-        (0..self.events.len()).map(event).collect()
+        let events = (0..self.events.len())
+            .map(|place| SharedBytes(Arc::clone(self), |all: &Self, place| &all.events[place], place));
+        events.map(Bytes::from_owner).collect()
     }
 }
 
@@ -87,10 +86,9 @@ impl SnapshotCache {
         make: impl FnOnce() -> Result<Vec<u8>, RequestProblem>,
     ) -> Result<Bytes, RequestProblem> {
         self.documents.retain(|(_, _, text)| text.strong_count() > 0);
-        let held = |text: Arc<Vec<u8>>| Bytes::from_owner(SharedBytes(text, |text: &Vec<u8>, _| text, 0));
         let there = self.documents.iter().find(|(known, of, _)| known == name && *of == at);
         if let Some(text) = there.and_then(|(_, _, text)| text.upgrade()) {
-            return Ok(held(text));
+            return Ok(share_document(text));
         }
         let all = self.documents.iter().filter_map(|(_, _, text)| text.upgrade());
         if all.map(|text| text.len()).sum::<usize>() > MAX_HELD_BYTES {
@@ -98,8 +96,12 @@ impl SnapshotCache {
         }
         let text = Arc::new(make()?);
         self.documents.push((name.to_owned(), at, Arc::downgrade(&text)));
-        Ok(held(text))
+        Ok(share_document(text))
     }
+}
+
+fn share_document(text: Arc<Vec<u8>>) -> Bytes {
+    Bytes::from_owner(SharedBytes(text, |text: &Vec<u8>, _| text, 0))
 }
 
 #[cfg(test)]

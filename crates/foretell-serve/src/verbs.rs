@@ -12,7 +12,7 @@ use foretell_run::wire::{
     Answer, Ask, Asked, Begin, Enqueue, Enqueued, Given, Note, Nothing, Renew, Report, StudyWork, Tell, Told,
     Workers,
 };
-use foretell_run::{EventStore, HostError, StudyHost, Work, read_notes, replace_notes};
+use foretell_run::{HostError, Work, read_notes, replace_notes};
 use foretell_search::{Best, ManualOrder, StudyRequest, StudySpec, Tally, read_fields, redact_words};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -79,11 +79,13 @@ pub(crate) async fn ask(State(served): SharedState, Path(study): Path<String>, b
     if turn.is_some() && worker.is_none() {
         return Err(RequestProblem::field("worker", "missing. A turn belongs to a worker"));
     }
-    let asked = move |host: &mut StudyHost<EventStore>| match (&worker, turn) {
-        (Some(worker), Some(turn)) => host.ask_in_turn(worker, turn),
-        _ => host.ask(worker.as_deref()),
-    };
-    let (task, done) = blocking(move || served.owner.call(&study, asked)).await?;
+    let asked = blocking(move || {
+        served.owner.call(&study, move |host| match (&worker, turn) {
+            (Some(worker), Some(turn)) => host.ask_in_turn(worker, turn),
+            _ => host.ask(worker.as_deref()),
+        })
+    });
+    let (task, done) = asked.await?;
     Ok(Json(Asked { done, start: task.map(Given::from) }).into_response())
 }
 
@@ -92,11 +94,13 @@ pub(crate) async fn report(State(served): SharedState, place: TrialPath, body: B
     let (study, trial) = parse_trial_path(place)?;
     let mut report: Report = read(&body)?;
     let (lease, reading) = (report.lease.take(), report.into());
-    let take = move |host: &mut StudyHost<EventStore>| {
-        let next = host.report(trial, reading, lease.as_deref())?;
-        Ok((next, host.take_notices()))
-    };
-    let ((next, notices), _) = blocking(move || served.owner.call(&study, take)).await?;
+    let reported = blocking(move || {
+        served.owner.call(&study, move |host| {
+            let next = host.report(trial, reading, lease.as_deref())?;
+            Ok((next, host.take_notices()))
+        })
+    });
+    let ((next, notices), _) = reported.await?;
     Ok(Json(Answer { notices, ..Answer::new(next, true) }).into_response())
 }
 
@@ -104,14 +108,15 @@ pub(crate) async fn report(State(served): SharedState, place: TrialPath, body: B
 pub(crate) async fn renew(State(served): SharedState, place: TrialPath, body: Bytes) -> ApiReply {
     let (study, trial) = parse_trial_path(place)?;
     let Renew { lease, read: position } = read(&body)?;
-    let renewed = move |host: &mut StudyHost<EventStore>| {
-        position.into_iter().try_for_each(|read| {
-            host.record_source_position(trial, read.into(), lease.as_deref()).map(drop)
-        })?;
-        host.renew_lease(trial, lease.as_deref())
-    };
-    let next = move || served.owner.call(&study, renewed);
-    Ok(answer(blocking(next).await?.0, false))
+    let renewed = blocking(move || {
+        served.owner.call(&study, move |host| {
+            if let Some(read) = position {
+                host.record_source_position(trial, read.into(), lease.as_deref())?;
+            }
+            host.renew_lease(trial, lease.as_deref())
+        })
+    });
+    Ok(answer(renewed.await?.0, false))
 }
 
 /// A training has ended.
@@ -124,18 +129,20 @@ pub(crate) async fn tell(State(served): SharedState, place: TrialPath, body: Byt
             "a trial that is handed back has not failed. Leave out one of the two",
         ));
     }
-    let end = move |host: &mut StudyHost<EventStore>| {
-        if let Some(value) = returned {
-            host.record_returned_value(trial, value, lease.as_deref())?;
-        }
-        let state = match failure {
-            _ if handed_back => host.hand_back(trial, lease.as_deref()),
-            Some(why) if of_the_command => host.tell_command_failure(trial, why, lease.as_deref()),
-            failure => host.tell(trial, failure, lease.as_deref()),
-        }?;
-        Ok((state, host.session().study().told_relation(), host.take_notices()))
-    };
-    let ((state, relation, notices), done) = blocking(move || served.owner.call(&study, end)).await?;
+    let told = blocking(move || {
+        served.owner.call(&study, move |host| {
+            if let Some(value) = returned {
+                host.record_returned_value(trial, value, lease.as_deref())?;
+            }
+            let state = match failure {
+                _ if handed_back => host.hand_back(trial, lease.as_deref()),
+                Some(why) if of_the_command => host.tell_command_failure(trial, why, lease.as_deref()),
+                failure => host.tell(trial, failure, lease.as_deref()),
+            }?;
+            Ok((state, host.session().study().told_relation(), host.take_notices()))
+        })
+    });
+    let ((state, relation, notices), done) = told.await?;
     let relation = relation.map(|(name, words)| (name.to_owned(), words));
     Ok(Json(Told { trial, state: state.to_owned(), done, relation, notices }).into_response())
 }
@@ -144,10 +151,10 @@ pub(crate) async fn tell(State(served): SharedState, place: TrialPath, body: Byt
 pub(crate) async fn begin(State(served): SharedState, place: TrialPath, body: Bytes) -> ApiReply {
     let (study, trial) = parse_trial_path(place)?;
     let Begin { after, attempt, lease } = read(&body)?;
-    let next = move || {
+    let next = blocking(move || {
         served.owner.call(&study, move |host| host.begin_attempt(trial, after, attempt, lease.as_deref()))
-    };
-    Ok(answer(blocking(next).await?.0, false))
+    });
+    Ok(answer(next.await?.0, false))
 }
 
 /// The instructions to run the study's trials, for workers of this version.
@@ -196,7 +203,7 @@ pub(crate) async fn workers(State(served): SharedState, Path(study): Path<String
 pub(crate) async fn should_stop(State(served): SharedState, place: TrialPath) -> ApiReply {
     let (study, trial) = parse_trial_path(place)?;
     let log = served.log(&study)?;
-    let next = move || {
+    let next = blocking(move || {
         served.folds.read(&study, &log, |_, study| {
             let known = study.trial(trial).ok_or(HostError::NoTrial { trial })?;
             Ok::<_, HostError>(foretell_search::TrainingAnswer {
@@ -206,8 +213,8 @@ pub(crate) async fn should_stop(State(served): SharedState, place: TrialPath) ->
                 decision: known.decision.clone(),
             })
         })
-    };
-    Ok(answer(blocking(next).await??, false))
+    });
+    Ok(answer(next.await??, false))
 }
 
 /// The best trial so far.
@@ -236,12 +243,12 @@ pub(crate) async fn enqueue(State(served): SharedState, Path(study): Path<String
 pub(crate) async fn note(State(served): SharedState, Path(study): Path<String>, body: Bytes) -> ApiReply {
     let Note { text } = read(&body)?;
     let log = served.log(&study)?;
-    let write = move || {
+    let written = blocking(move || {
         let folder = log.parent().unwrap_or(&log);
         replace_notes(folder, &text).map_err(|error| RequestProblem::field("text", error.to_string()))?;
         Ok(read_notes(folder).unwrap_or_default())
-    };
-    let text = blocking(write).await?;
+    });
+    let text = written.await?;
     Ok(Json(Noted { study, text }).into_response())
 }
 
