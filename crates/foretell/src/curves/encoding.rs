@@ -143,13 +143,10 @@ impl ConfigurationEncoder {
 
     /// The columns of configurations that are transformed to log10.
     pub fn log_columns(&self) -> Vec<&str> {
-        let taken =
-            |encoding: &ColumnEncoding| matches!(encoding, ColumnEncoding::Number { least: Some(_), .. });
-        self.columns
-            .iter()
-            .filter(|(_, _, encoding)| taken(encoding))
-            .map(|(name, ..)| name.as_str())
-            .collect()
+        let columns = self.columns.iter();
+        let logarithmic = columns
+            .filter(|(_, _, encoding)| matches!(encoding, ColumnEncoding::Number { least: Some(_), .. }));
+        logarithmic.map(|(name, ..)| name.as_str()).collect()
     }
 
     /// `configuration` as numbers, one for each of [`ConfigurationEncoder::column_names`].

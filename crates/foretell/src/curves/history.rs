@@ -462,10 +462,10 @@ fn first_step(curves: &[&Curve]) -> f64 {
 /// The steps of all curves up to `target` if they (nearly) share them, else evenly spaced ones; the last is `target`. And how many
 /// shared steps there are, if they are too many.
 fn common_grid(curves: &[&Curve], target: f64) -> (Vec<f64>, Option<usize>) {
-    let until =
-        |curve: &Curve| curve.steps().iter().copied().filter(|&step| step <= target).collect::<Vec<_>>();
-    let all: BTreeSet<u64> = curves.iter().flat_map(|c| until(c)).map(ordered_bits).collect();
-    let most = curves.iter().map(|c| until(c).len()).max().unwrap_or(0);
+    let steps = curves.iter().map(|c| c.steps().iter().copied().filter(|&step| step <= target).collect());
+    let steps: Vec<Vec<f64>> = steps.collect();
+    let all: BTreeSet<u64> = steps.iter().flatten().copied().map(ordered_bits).collect();
+    let most = steps.iter().map(Vec::len).max().unwrap_or(0);
     // half as many again: runs that missed some steps still share them, runs on steps of their own do not
     let shared = all.len() <= most + most / 2;
     let thinned = (shared && all.len() > MAX_SHARED_STEPS).then_some(all.len());
@@ -477,7 +477,7 @@ fn common_grid(curves: &[&Curve], target: f64) -> (Vec<f64>, Option<usize>) {
         return (grid, None);
     }
     let start = first_step(curves);
-    let mut lengths: Vec<usize> = curves.iter().map(|c| until(c).len()).collect();
+    let mut lengths: Vec<usize> = steps.iter().map(Vec::len).collect();
     lengths.sort_unstable();
     // as many points as the median run has: more would be interpolated, fewer would lose what most runs reported
     let points = lengths[lengths.len() / 2].clamp(2, MAX_GRID_POINTS);

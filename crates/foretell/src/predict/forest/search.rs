@@ -37,11 +37,11 @@ pub struct ForestChoice {
 
 /// The draws of a random search. Source: Baker et al. 2017, appendix B.
 pub fn draw_forests(count: usize, random: &mut impl Rng) -> Vec<ForestParameters> {
-    let mut draw = || ForestParameters {
+    let draws = (0..count).map(|_| ForestParameters {
         trees: random.random_range(10..=800),
         share: 0.1 + 0.4 * random.random::<f64>(),
-    };
-    (0..count).map(|_| draw()).collect()
+    });
+    draws.collect()
 }
 
 /// Scores `draws` by cross-validation on `x`, shape (n, features), and `y`, and gives the one with the largest mean R²
