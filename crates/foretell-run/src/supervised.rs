@@ -26,13 +26,12 @@ pub fn spawn_supervised<T: Send + 'static>(
 ) -> io::Result<JoinHandle<Option<T>>> {
     #[cfg(test)]
     let armed = faults::armed_fault();
-    let run = move || {
+    #[allow(clippy::disallowed_methods, reason = "this is the supervised spawn")]
+    let thread = Builder::new().name(name.to_owned()).spawn(move || {
         #[cfg(test)]
         faults::inherit(armed);
         catch_panic(work).map_err(|why| died(&why)).ok()
-    };
-    #[allow(clippy::disallowed_methods, reason = "this is the supervised spawn")]
-    let thread = Builder::new().name(name.to_owned()).spawn(run);
+    });
     thread
 }
 

@@ -127,18 +127,23 @@ impl ProcessRecord {
         self.boot == boot_id() && another.is_some_and(|driver| driver.start.is_some() && driver.is_alive())
     }
 
+    /// The leader, if nothing tells whether the living process with its id is still that one.
+    fn unverifiable_leader(&self) -> Option<ProcessIdentity> {
+        self.leader.filter(|leader| leader.start.is_none() && leader.is_alive())
+    }
+
     /// The processes of this start that still run, among all that do.
     fn running_pids(&self, all: &[RunningProcess]) -> BTreeSet<u32> {
-        let bears = |it: &&RunningProcess| it.token.as_deref() == Some(self.token.as_str());
-        let mut running: BTreeSet<u32> = all.iter().filter(bears).map(|it| it.pid).collect();
+        let marked = all.iter().filter(|it| it.token.as_deref() == Some(self.token.as_str()));
+        let mut running: BTreeSet<u32> = marked.map(|it| it.pid).collect();
         running.extend(self.control_group.iter().flat_map(ControlGroup::process_ids));
         running.extend(self.strays.iter().filter(|stray| stray.is_alive()).map(|stray| stray.pid));
-        let members = |leader: u32| all.iter().filter(move |it| it.stat.group == leader).map(|it| it.pid);
         // A group outlives its leader; its id is ours as long as one of its members descends from our start.
-        if let Some(leader) = self.leader
-            && (leader.is_alive() || members(leader.pid).any(|pid| running.contains(&pid)))
-        {
-            running.extend(members(leader.pid));
+        if let Some(leader) = self.leader {
+            let members = all.iter().filter(|it| it.stat.group == leader.pid).map(|it| it.pid);
+            if leader.is_alive() || members.clone().any(|pid| running.contains(&pid)) {
+                running.extend(members);
+            }
         }
         let mut more = running.len();
         while more > 0 {
@@ -268,31 +273,31 @@ fn end_trials(trials: &[RecordedTrial], grace: Duration) -> Vec<Result<Abandoned
     let here = boot_id();
     // a process that was killed a moment ago answers until its parent has collected it
     let until = Instant::now() + VANISH_TIMEOUT;
-    let lingers = |(record, _): &RecordedTrial| {
-        record.leader.is_some_and(|leader| leader.start.is_none() && leader.is_alive())
-    };
-    while trials.iter().any(lingers) && Instant::now() < until {
+    while trials.iter().any(|(record, _)| record.unverifiable_leader().is_some()) && Instant::now() < until {
         thread::sleep(POLL_INTERVAL);
     }
-    let untold = |(record, _): &RecordedTrial| {
-        let leader = record.leader.filter(|leader| leader.start.is_none() && leader.is_alive());
-        leader.filter(|_| record.boot == here)
-    };
-    let is_ours = |trial: &&RecordedTrial| trial.0.boot == here && untold(trial).is_none();
-    let ours: Vec<&ProcessRecord> = trials.iter().filter(is_ours).map(|(record, _)| record).collect();
+    // once, because a leader that vanishes while others are ended would otherwise take the count of another trial
+    let unverifiable =
+        trials.iter().map(|(record, _)| record.unverifiable_leader().filter(|_| record.boot == here));
+    let unverifiable: Vec<Option<ProcessIdentity>> = unverifiable.collect();
+    let ours = trials
+        .iter()
+        .zip(&unverifiable)
+        .filter(|((record, _), leader)| record.boot == here && leader.is_none());
+    let ours: Vec<&ProcessRecord> = ours.map(|((record, _), _)| record).collect();
     let mut counts = end_running(&ours, grace).into_iter();
     ours.iter().filter_map(|record| record.control_group.as_ref()).for_each(ControlGroup::remove);
-    let outcome = |trial: &RecordedTrial| {
-        if let Some(ProcessIdentity { pid, .. }) = untold(trial) {
-            return Err(AbandonedError::Unverifiable { pid, path: record_path(&trial.1) });
+    let outcomes = trials.iter().zip(unverifiable).map(|((record, path), unverifiable)| {
+        if let Some(ProcessIdentity { pid, .. }) = unverifiable {
+            return Err(AbandonedError::Unverifiable { pid, path: record_path(path) });
         }
-        match Some(trial).filter(|trial| is_ours(trial)).and_then(|_| counts.next()) {
+        match Some(record).filter(|it| it.boot == here).and_then(|_| counts.next()) {
             None | Some((0, 0)) => Ok(AbandonedOutcome::Ended),
             Some((processes, 0)) => Ok(AbandonedOutcome::Killed { processes }),
-            Some((_, count)) => Err(AbandonedError::Unkillable { count, path: trial.1.clone() }),
+            Some((_, count)) => Err(AbandonedError::Unkillable { count, path: path.clone() }),
         }
-    };
-    trials.iter().map(outcome).collect()
+    });
+    outcomes.collect()
 }
 
 /// Ends what runs of each of `records`: SIGTERM, SIGKILL after `grace`, and an end to waiting [`VANISH_TIMEOUT`] later.

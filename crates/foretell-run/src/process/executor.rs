@@ -228,9 +228,8 @@ impl LocalProcesses {
         mut record: ProcessRecord,
     ) -> Result<ProcessIdentity, StartError> {
         let trial = spec.trial;
-        let no_thread = |source| StartError::Thread { trial, source };
         let (grace, running, chosen) = (self.grace, self.running.clone(), Arc::clone(&self.chosen));
-        let watcher = self.start_watcher().map_err(no_thread)?;
+        let watcher = self.start_watcher().map_err(|source| StartError::Thread { trial, source })?;
         // before it starts: from here on it may write
         let followed = spec.followed_path()?.map(FollowedFile::new);
         // until it is watched nobody knows the new process, and a look for strays would end it
@@ -256,7 +255,8 @@ impl LocalProcesses {
             return Ok(identity);
         }
         running.lock_trials().remove(&trial);
-        Err(no_thread(io::Error::other("the thread that watches trials has ended")))
+        let source = io::Error::other("the thread that watches trials has ended");
+        Err(StartError::Thread { trial, source })
     }
 
     fn start_watcher(&mut self) -> io::Result<&Watcher> {

@@ -79,12 +79,12 @@ impl FollowedFile {
     /// rotated to, the file is read as a new one.
     pub(crate) fn resume_at(path: PathBuf, position: SourcePosition) -> (Self, bool) {
         let mut followed = Self::from_beginning(path);
-        let has_place = |file: &File| {
-            bytes_before(file, position.at).is_some_and(|before| crc32fast::hash(&before) == position.crc)
-        };
         let mut files = rotated_files(&followed.path);
         files.extend(regular::open(&followed.path));
-        let Some(place) = files.iter().rposition(has_place) else { return (followed, position.at == 0) };
+        let place = files.iter().rposition(|file| {
+            bytes_before(file, position.at).is_some_and(|before| crc32fast::hash(&before) == position.crc)
+        });
+        let Some(place) = place else { return (followed, position.at == 0) };
         followed.rotated = files.split_off(place).into();
         if let Some(file) = followed.rotated.pop_front() {
             followed.at = position.at;
@@ -116,10 +116,8 @@ impl FollowedFile {
     /// # Errors
     /// When it is no regular file. Other trouble, such as a file that is not there yet, may pass.
     pub(crate) fn read_new_bytes(&mut self, buffer: &mut [u8], is_last: bool) -> Result<usize, String> {
-        let read = self.try_read(buffer, is_last);
-        let is_none = |error: &io::Error| error.kind() == io::ErrorKind::InvalidInput;
-        match read {
-            Err(error) if is_none(&error) => Err(format!(
+        match self.try_read(buffer, is_last) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Err(format!(
                 "{} cannot be followed: it is not a regular file, but a pipe or a device, for example. Let the script append to a file",
                 self.path.display()
             )),
@@ -199,12 +197,8 @@ impl FollowedFile {
             self.looked = (read == 0).then(|| change_stamp(&about));
             return Ok(read);
         }
-        let begins_alike = || {
-            let now = self.open.as_ref().map(|file| first_bytes(file, about.len())).unwrap_or_default();
-            self.head.starts_with(&now[..now.len().min(self.head.len())])
-        };
         // a program that writes its whole table anew has a shorter file for a moment: its rows would otherwise be read twice
-        if about.len() < self.at && begins_alike() {
+        if about.len() < self.at && self.begins_as_before(about.len()) {
             let since = *self.shorter.get_or_insert_with(Instant::now);
             if is_last || since.elapsed() < MAX_REWRITE_TIME {
                 return Ok(0);
@@ -215,6 +209,12 @@ impl FollowedFile {
             FileContinuation::NewBytes(read) => Ok(read),
             FileContinuation::OtherContent => Ok(0),
         }
+    }
+
+    /// Whether the open file, of `length` bytes now, begins with what was read from it.
+    fn begins_as_before(&self, length: u64) -> bool {
+        let now = self.open.as_ref().map(|file| first_bytes(file, length)).unwrap_or_default();
+        self.head.starts_with(&now[..now.len().min(self.head.len())])
     }
 
     /// Reads on after the part that was read, if that is still there.
@@ -261,8 +261,9 @@ fn first_bytes(file: &File, length: u64) -> Vec<u8> {
 }
 
 fn is_same_file(file: &File, other: &File) -> bool {
-    let name = |file: &File| file.metadata().ok().map(|about| (about.dev(), about.ino()));
-    name(file) == name(other)
+    let [file, other] =
+        [file, other].map(|file| file.metadata().ok().map(|about| (about.dev(), about.ino())));
+    file == other
 }
 
 fn change_stamp(about: &Metadata) -> (u64, u64, SystemTime) {
@@ -275,15 +276,14 @@ fn rotated_files(path: &Path) -> Vec<File> {
         return Vec::new();
     };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let is_rotated = |other: &str| {
-        other.strip_prefix(name).is_some_and(|end| {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let rotated = entries.filter(|entry| {
+        entry.file_name().to_str().and_then(|other| other.strip_prefix(name)).is_some_and(|end| {
             (2..=21).contains(&end.len())
                 && end.starts_with(['.', '-'])
                 && end.chars().all(|c| c.is_ascii_digit() || ".-_".contains(c))
         })
-    };
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let rotated = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_rotated));
+    });
     let mut files: Vec<(SystemTime, File)> = rotated
         .filter_map(|entry| regular::open(&entry.path()).ok())
         .filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file)))

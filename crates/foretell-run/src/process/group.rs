@@ -120,10 +120,11 @@ impl ProcessCensus {
     /// adopted, among others.
     pub(crate) fn children_except(&self, leader: u32) -> impl Iterator<Item = u32> {
         let own = std::process::id();
-        let child = move |(pid, stat): &&(u32, ProcessStat)| {
-            stat.parent == own && *pid != leader && stat.is_running()
-        };
-        self.0.iter().filter(child).map(|(pid, _)| *pid)
+        let children = self
+            .0
+            .iter()
+            .filter(move |(pid, stat)| stat.parent == own && *pid != leader && stat.is_running());
+        children.map(|(pid, _)| *pid)
     }
 
     /// `pid` and all that descends from it.
@@ -141,10 +142,10 @@ impl ProcessCensus {
     /// The ended children of this process, but `leader`, in the group `leader`: adopted orphans that nobody else reaps.
     pub(crate) fn ended_orphans(&self, leader: u32) -> impl Iterator<Item = u32> {
         let own = std::process::id();
-        let is_orphan = move |(pid, stat): &&(u32, ProcessStat)| {
+        let orphans = self.0.iter().filter(move |(pid, stat)| {
             stat.parent == own && stat.group == leader && *pid != leader && !stat.is_running()
-        };
-        self.0.iter().filter(is_orphan).map(|(pid, _)| *pid)
+        });
+        orphans.map(|(pid, _)| *pid)
     }
 }
 

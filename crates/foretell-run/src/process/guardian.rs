@@ -64,30 +64,32 @@ impl Guardian {
         // (decision 37)
         let mut child = spawn_guardian(&program, &directory)?;
         let (stays, leaves) = channel::<()>();
-        let watch = move || {
-            while leaves.recv_timeout(CHECK_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                may_panic("guardian");
-                if matches!(child.try_wait(), Ok(None)) {
-                    continue;
+        let thread = spawn_supervised(
+            "guardian",
+            move || {
+                while leaves.recv_timeout(CHECK_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                    may_panic("guardian");
+                    if matches!(child.try_wait(), Ok(None)) {
+                        continue;
+                    }
+                    // one that cannot be started now is tried again
+                    if let Ok(again) = spawn_guardian(&program, &directory) {
+                        child = again;
+                        say(
+                            "the process that ends the trials of a killed search has ended, and is started again",
+                        );
+                    }
                 }
-                // one that cannot be started now is tried again
-                if let Ok(again) = spawn_guardian(&program, &directory) {
-                    child = again;
-                    say(
-                        "the process that ends the trials of a killed search has ended, and is started again",
-                    );
-                }
-            }
-            drop(child.stdin.take());
-            let _ = child.wait();
-        };
-        // the process itself goes on: it ends when this program does
-        let died = move |why: &str| {
-            say_death(&format!(
-                "the process that ends the trials of a killed search is not watched any more, because of a bug: {why}"
-            ));
-        };
-        let thread = spawn_supervised("guardian", watch, died)?;
+                drop(child.stdin.take());
+                let _ = child.wait();
+            },
+            // the process itself goes on: it ends when this program does
+            move |why| {
+                say_death(&format!(
+                    "the process that ends the trials of a killed search is not watched any more, because of a bug: {why}"
+                ));
+            },
+        )?;
         Ok(Self { stays: Some(stays), thread: Some(thread) })
     }
 }

@@ -172,10 +172,9 @@ impl TrialProcess {
     /// Whether it may have started `stray`: it ran already when that began, and something of it still does. Then it is
     /// remembered, should this process be killed.
     pub(crate) fn may_have_started(&mut self, stray: ProcessIdentity) -> bool {
-        let is_elder = |leader: ProcessIdentity| leader.start <= stray.start;
-        let Some(record) = self.record.as_mut().filter(|it| it.leader.is_some_and(is_elder)) else {
-            return false;
-        };
+        let record = self.record.as_mut();
+        let elder = record.filter(|it| it.leader.is_some_and(|leader| leader.start <= stray.start));
+        let Some(record) = elder else { return false };
         if self.gone {
             return false;
         }
@@ -390,20 +389,16 @@ impl TrialProcess {
             self.strays_seen.iter().copied().for_each(reap_child);
             return;
         }
-        let signal_all = |signal| {
-            signal_group(leader, signal);
-            strays.iter().for_each(|&pid| signal_process(pid, signal));
-        };
         self.stopped_by_us |= self.stop && !ended;
         match self.kill_at {
             None if self.stop || ended => {
-                signal_all(Signal::SIGTERM);
+                signal_group_and_strays(leader, &strays, Signal::SIGTERM);
                 self.kill_at = Some(now + self.grace);
             }
             // before the arm below: a process that hangs in the operating system would otherwise be killed again and again, and
             // hold up the search
             Some(at) if ended && now >= at + VANISH_TIMEOUT => self.gone = true,
-            Some(at) if now >= at => signal_all(Signal::SIGKILL),
+            Some(at) if now >= at => signal_group_and_strays(leader, &strays, Signal::SIGKILL),
             _ => {}
         }
     }
@@ -475,6 +470,11 @@ fn status_from_wait(waited: io::Result<ExitStatus>) -> ProcessStatus {
         // Somebody else reaped our child (SIGCHLD ignored): it is gone, how is not known.
         Ok((None, None)) | Err(_) => ProcessStatus::Unknown,
     }
+}
+
+fn signal_group_and_strays(leader: u32, strays: &[u32], signal: Signal) {
+    signal_group(leader, signal);
+    strays.iter().for_each(|&pid| signal_process(pid, signal));
 }
 
 #[cfg(test)]

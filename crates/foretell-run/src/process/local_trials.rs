@@ -102,15 +102,15 @@ impl LocalTrials {
     /// Where in `messages` the watched trial reports for the first time, or ends well.
     fn first_report_index(&self, messages: &[TrialMessage]) -> Option<usize> {
         let watched = self.params_watch.as_ref()?.trial;
-        let is_word = |kind: &MessageKind| {
-            matches!(
-                kind,
-                MessageKind::Report(_)
-                    | MessageKind::Settled(_)
-                    | MessageKind::Ended { status: ProcessStatus::Exited(0), .. }
-            )
-        };
-        messages.iter().position(|message| message.trial == watched && is_word(&message.kind))
+        messages.iter().position(|message| {
+            message.trial == watched
+                && matches!(
+                    message.kind,
+                    MessageKind::Report(_)
+                        | MessageKind::Settled(_)
+                        | MessageKind::Ended { status: ProcessStatus::Exited(0), .. }
+                )
+        })
     }
 
     fn last_checkpoint_folder(&self, trial: u64) -> PathBuf {

@@ -31,15 +31,16 @@ pub struct ParentGuard {
 /// (SIGPIPE; in Python a `BrokenPipeError`), and [`crate::end_abandoned`] ends them when the study is opened again.
 pub fn watch_parent() -> Option<ParentGuard> {
     let parent = parse(&std::env::var(PARENT_VARIABLE).ok()?)?;
-    let watch = move || {
-        while parent.is_alive() {
-            thread::sleep(POLL_INTERVAL);
-        }
-        exit(ORPHANED_EXIT_STATUS);
-    };
     // without it, the end of the search is noticed by the next print
-    spawn_supervised("parent-guard", watch, |_| ()).ok()?;
+    spawn_supervised("parent-guard", move || exit_after_parent(parent), |_| ()).ok()?;
     Some(ParentGuard { parent })
+}
+
+fn exit_after_parent(parent: ProcessIdentity) {
+    while parent.is_alive() {
+        thread::sleep(POLL_INTERVAL);
+    }
+    exit(ORPHANED_EXIT_STATUS);
 }
 
 /// The name of a process in [`VARIABLE`]: `PID:START`, or `PID` where the start is not known.

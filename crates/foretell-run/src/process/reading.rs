@@ -198,8 +198,7 @@ impl TrialOutput {
 
     /// Sends what was read, or holds it back where the end may follow.
     pub(crate) fn hand_over(&mut self, now: Instant, outbox: &mut Outbox) {
-        let is_report = |kind: &&MessageKind| matches!(kind, MessageKind::Report(_));
-        let reports = self.batch.iter().filter(is_report).count();
+        let reports = self.batch.iter().filter(|kind| matches!(kind, MessageKind::Report(_))).count();
         let is_first = self.heard.is_none();
         if self.reports.poll_new_value() {
             let (first, _, times) = self.heard.unwrap_or((now, now, 0));

@@ -181,11 +181,10 @@ impl TrialSpec {
 
     fn environment_variables(&self, token: &str) -> Result<Vec<(String, OsString)>, StartError> {
         let mut variables: Vec<(String, OsString)> = Vec::new();
-        let set = |name: &str, value: &str| (name.to_owned(), OsString::from(value));
         if std::env::var_os("PYTHONUNBUFFERED").is_none() {
-            variables.push(set("PYTHONUNBUFFERED", "1"));
+            variables.push(("PYTHONUNBUFFERED".to_owned(), "1".into()));
         }
-        variables.extend(TERMINAL_VARIABLES.map(|(name, value)| set(name, value)));
+        variables.extend(TERMINAL_VARIABLES.map(|(name, value)| (name.to_owned(), value.into())));
         variables.extend(self.environment.iter().map(|(name, value)| (name.clone(), value.into())));
         let own_path = self.environment.get("PYTHONPATH").map(OsString::from);
         let python_path = own_path.or_else(|| std::env::var_os("PYTHONPATH"));

@@ -81,8 +81,11 @@ impl Usage {
         self.peak_memory = self.peak_memory.max(peak).max(sample.memory);
         self.peak_gpu_memory = self.peak_gpu_memory.max(sample.gpu_memory);
         // the last measurement of each minute: the first ones are of a program that still loads its libraries
-        let minute = |sample: &UsageSample| (sample.seconds / MAX_SAMPLE_INTERVAL.as_secs_f64()) as u64;
-        self.samples.pop_if(|last| minute(last) == minute(&sample) && last.seconds <= sample.seconds);
+        self.samples.pop_if(|last| {
+            let [last_minute, minute] = [last.seconds, sample.seconds]
+                .map(|seconds| (seconds / MAX_SAMPLE_INTERVAL.as_secs_f64()) as u64);
+            last_minute == minute && last.seconds <= sample.seconds
+        });
         self.samples.push(sample);
     }
 }
@@ -157,12 +160,15 @@ impl UsageMeter {
         if !std::mem::replace(&mut trials.is_measured, true) {
             let (shared, said) = (Arc::clone(&self.0), room.clone());
             // without the thread nothing is measured, and everything else goes well
-            let died = move |why: &str| {
-                said.say(&format!(
-                    "the memory of trials is not measured from now on, because of a bug: {why}"
-                ));
-            };
-            let _ = spawn_supervised("usage", move || measure_due_trials(&shared), died);
+            let _ = spawn_supervised(
+                "usage",
+                move || measure_due_trials(&shared),
+                move |why| {
+                    said.say(&format!(
+                        "the memory of trials is not measured from now on, because of a bug: {why}"
+                    ));
+                },
+            );
         }
         drop(trials);
         self.0.changed.notify_all();
@@ -249,12 +255,11 @@ fn memory_of(pid: u32) -> Option<(u64, u64)> {
 }
 
 fn parse_memory(status: &str) -> Option<(u64, u64)> {
-    let bytes = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let [now, peak] = ["VmRSS:", "VmHWM:"].map(|name| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
         Some(1024 * line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?)
-    };
-    let now = bytes("VmRSS")?;
-    Some((now, bytes("VmHWM").unwrap_or(now)))
+    });
+    Some((now?, peak.or(now)?))
 }
 
 /// The GPUs as `nvidia-smi` shows them.
@@ -268,13 +273,12 @@ struct GpuUsage {
 
 impl GpuUsage {
     fn parse(apps: &str, gpus: &str) -> Self {
-        let cells = |line: &str| line.split(',').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
-        let used = apps.lines().map(cells).filter_map(|cells| {
-            let [pid, gpu, mib] = <[String; 3]>::try_from(cells).ok()?;
+        let used = apps.lines().filter_map(|line| {
+            let [pid, gpu, mib] = split_cells(line)?;
             Some((pid.parse().ok()?, gpu, BYTES_PER_MIB * mib.parse::<u64>().ok()?))
         });
-        let busy = gpus.lines().map(cells).filter_map(|cells| {
-            let [gpu, busy] = <[String; 2]>::try_from(cells).ok()?;
+        let busy = gpus.lines().filter_map(|line| {
+            let [gpu, busy] = split_cells(line)?;
             Some((gpu, busy.parse().ok()?))
         });
         Self { used: used.collect(), busy: busy.collect() }
@@ -290,6 +294,11 @@ impl GpuUsage {
         let busy: Vec<f64> = own.into_iter().filter_map(|gpu| self.busy.get(gpu).copied()).collect();
         (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64)
     }
+}
+
+/// The cells of a line of comma-separated values, if there are `N`.
+fn split_cells<const N: usize>(line: &str) -> Option<[String; N]> {
+    line.split(',').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>().try_into().ok()
 }
 
 /// The program `nvidia-smi`, unless it is known to be of no use.

@@ -89,27 +89,20 @@ impl Watcher {
         let (waker, wakes) = UnixStream::pair()?;
         waker.set_nonblocking(true)?;
         wakes.set_nonblocking(true)?;
-        let watch = move || {
-            let outbox = Outbox::new(messages);
-            let (processes, buffer) = (Vec::new(), vec![0; READ_BYTES]);
-            let (turn, next_look, next_strays, pace) =
-                (0, Instant::now(), Instant::now(), ReportPace::default());
-            let state = WatchLoop {
-                commands,
-                wakes,
-                running,
-                outbox,
-                processes,
-                buffer,
-                turn,
-                next_look,
-                next_strays,
-                pace,
-            };
-            state.run();
+        let state = WatchLoop {
+            commands,
+            wakes,
+            running,
+            outbox: Outbox::new(messages),
+            processes: Vec::new(),
+            buffer: vec![0; READ_BYTES],
+            turn: 0,
+            next_look: Instant::now(),
+            next_strays: Instant::now(),
+            pace: ReportPace::default(),
         };
         // a loop that dies takes the messages' sender with it: whoever waits for them sees that
-        let thread = spawn_supervised("trials", watch, |_| ())?;
+        let thread = spawn_supervised("trials", move || state.run(), |_| ())?;
         Ok(Self { commands: Some(sender), waker, thread: Some(thread) })
     }
 

@@ -244,14 +244,14 @@ fn options_from_columns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ve
         columns.insert("value".to_owned(), defaults);
     }
     let count = columns.values().map(Vec::len).max().unwrap_or(0);
-    let row = |index: usize| {
+    let rows = (0..count).map(|index| {
         let fields = columns.iter().filter_map(|(name, column)| {
             let value = column.get(index).filter(|value| !value.is_null())?;
             Some((name.clone(), value.clone()))
         });
         serde_json::from_value(serde_json::Value::Object(fields.collect()))
-    };
-    (0..count).map(row).collect::<Result<_, _>>().map_err(serde::de::Error::custom)
+    });
+    rows.collect::<Result<_, _>>().map_err(serde::de::Error::custom)
 }
 
 /// An option of a script.
