@@ -264,14 +264,9 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     /// Keeps a copy of the first line next to the log, unless there is one: only this line describes the study, should it be damaged.
     /// Where the copy cannot be written the log is as good as without.
     fn keep_first_line(&self) {
-        let first = |path: &Path| {
-            let mut line = Vec::new();
-            crate::regular::open(path).and_then(|file| read_line(&mut BufReader::new(file), &mut line))?;
-            io::Result::Ok(line)
-        };
         let copy = first_line_path(&self.path);
-        if let Ok(line) = first(&self.path)
-            && first(&copy).ok().as_ref() != Some(&line)
+        if let Ok(line) = read_first_line(&self.path)
+            && read_first_line(&copy).ok().as_ref() != Some(&line)
         {
             let _ = write_atomically(&copy, &line);
         }
@@ -332,6 +327,12 @@ fn check_regular_file(path: &Path) -> io::Result<()> {
         )),
         _ => Ok(()),
     }
+}
+
+fn read_first_line(path: &Path) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    crate::regular::open(path).and_then(|file| read_line(&mut BufReader::new(file), &mut line))?;
+    Ok(line)
 }
 
 /// The file that has a copy of the first line of the log at `path`.

@@ -44,16 +44,17 @@ impl EventLogSurvey {
     /// says why not to the end.
     pub fn read(path: impl AsRef<Path>) -> (Self, Option<EventLogError>) {
         let mut survey = Self::default();
-        let read = || {
-            let mut reader = LogReader::open(path, LogPosition::START)?;
-            while let Some(record) = reader.next() {
-                survey.see(record?, reader.last_stamp());
-            }
-            survey.dropped = reader.into_torn_line();
-            Ok(())
-        };
-        let trouble = read().err();
+        let trouble = survey.read_records(path.as_ref()).err();
         (survey, trouble)
+    }
+
+    fn read_records(&mut self, path: &Path) -> Result<(), EventLogError> {
+        let mut reader = LogReader::open(path, LogPosition::START)?;
+        while let Some(record) = reader.next() {
+            self.see(record?, reader.last_stamp());
+        }
+        self.dropped = reader.into_torn_line();
+        Ok(())
     }
 
     fn see(&mut self, record: Record, stamp: Option<LineStamp>) {

@@ -26,19 +26,21 @@ impl Flusher {
         let (asked, requests) = sync_channel(1);
         let failure = Arc::new(Mutex::new(None));
         let (shared, dead) = (Arc::clone(&failure), Arc::clone(&failure));
-        let flush = move || {
-            while requests.recv().is_ok() {
-                may_panic("flusher");
-                if let Err(error) = file.sync_data() {
-                    *shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        let thread = spawn_supervised(
+            "flusher",
+            move || {
+                while requests.recv().is_ok() {
+                    may_panic("flusher");
+                    if let Err(error) = file.sync_data() {
+                        *shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    }
                 }
-            }
-        };
-        let died = move |why: &str| {
-            let error = io::Error::other(format!("the thread that flushes it panicked: {why}"));
-            *dead.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-        };
-        let thread = spawn_supervised("flusher", flush, died)?;
+            },
+            move |why| {
+                let error = io::Error::other(format!("the thread that flushes it panicked: {why}"));
+                *dead.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            },
+        )?;
         Ok(Self { asked: Some(asked), failure, thread: Some(thread) })
     }
 

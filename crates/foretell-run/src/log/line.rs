@@ -230,8 +230,7 @@ pub(crate) fn diagnose_line(line: &[u8], problem: LineProblem) -> LineProblem {
     if matches!(problem, LineProblem::Version { .. }) && is_of_known_version(line) {
         return LineProblem::Frame;
     }
-    let starts = |at: &usize| line[*at..].starts_with(BEFORE_VERSION.as_bytes());
-    let mut second = (1..line.len()).filter(starts);
+    let mut second = (1..line.len()).filter(|at| line[*at..].starts_with(BEFORE_VERSION.as_bytes()));
     let joined = problem.is_damage() && second.any(|at| parse_frame(&line[..at - 1]).is_ok());
     if joined { LineProblem::JoinedRecords } else { problem }
 }

@@ -24,12 +24,12 @@ pub fn read_notes(directory: &Path) -> Option<String> {
 /// When the file cannot be written, is a symbolic link, or `text` is longer than 64 KiB.
 pub fn replace_notes(directory: &Path, text: &str) -> io::Result<()> {
     let path = directory.join(NOTES_FILE);
-    let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why.to_owned()));
     if text.len() > MAX_NOTES_BYTES {
-        return refused("notes are at most 64 KiB long");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "notes are at most 64 KiB long"));
     }
     if path.is_symlink() {
-        return refused("notes.txt is a symbolic link, and Foretell does not write through links");
+        let why = "notes.txt is a symbolic link, and Foretell does not write through links";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
     let text = text.trim();
     if text.is_empty() {

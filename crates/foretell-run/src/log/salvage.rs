@@ -12,10 +12,10 @@ use serde::de::DeserializeOwned;
 use super::chunks::{LogChunk, LogChunks};
 use super::error::EventLogError;
 use super::file::with_suffix;
-use super::line::{LineProblem, LineStamp, decode_line, diagnose_line, read_line, split_line, write_line};
+use super::line::{LineProblem, LineStamp, decode_line, diagnose_line, split_line, write_line};
 use super::lock::LogLock;
 use super::recover::recover;
-use super::{first_line_path, open_locked};
+use super::{first_line_path, open_locked, read_first_line};
 
 /// A log that is checked or repaired line by line. During a repair, no other process can write it.
 ///
@@ -39,6 +39,17 @@ struct RecordPlace {
     stamp: Option<LineStamp>,
     /// The bytes in the file; `None` for the copy of the first line.
     bytes: Option<(u64, usize)>,
+}
+
+impl RecordPlace {
+    fn in_chunk(chunk: &LogChunk, stamp: Option<LineStamp>) -> Self {
+        Self { line: chunk.line, stamp, bytes: Some((chunk.offset, chunk.bytes.len())) }
+    }
+
+    /// The number of the record; 0 in logs of versions that did not number theirs.
+    fn record_number(&self) -> u64 {
+        self.stamp.map_or(0, |stamp| stamp.number)
+    }
 }
 
 /// An intact record of a log.
@@ -107,12 +118,8 @@ impl<R: Serialize + DeserializeOwned> LogSalvage<R> {
         let mut chunks = LogChunks::new(BufReader::new(file));
         let (mut places, mut unsound) = (Vec::new(), Vec::new());
         while let Some(chunk) = chunks.next().map_err(EventLogError::file("read", path))? {
-            let place = |stamp, chunk: &LogChunk| {
-                let bytes = Some((chunk.offset, chunk.bytes.len()));
-                RecordPlace { line: chunk.line, stamp, bytes }
-            };
             match decode_line::<R>(&chunk.bytes) {
-                Ok((stamp, _)) => places.push(place(stamp, &chunk)),
+                Ok((stamp, _)) => places.push(RecordPlace::in_chunk(&chunk, stamp)),
                 Err(problem) => {
                     let problem = diagnose_line(&chunk.bytes, problem);
                     if !problem.is_damage() {
@@ -121,7 +128,7 @@ impl<R: Serialize + DeserializeOwned> LogSalvage<R> {
                     }
                     let piece = chunks.piece(chunk).map_err(EventLogError::file("read", path))?;
                     let (stamp, found) = diagnose_piece::<R>(&piece, &problem);
-                    places.extend(stamp.map(|stamp| place(stamp, &piece)));
+                    places.extend(stamp.map(|stamp| RecordPlace::in_chunk(&piece, stamp)));
                     if unsound.last() != Some(&found) {
                         unsound.push(found);
                     }
@@ -290,8 +297,7 @@ fn diagnose_piece<R: DeserializeOwned>(
 
 /// The copy of the first line, if it is sound.
 fn read_first_line_copy<R: DeserializeOwned>(path: &Path) -> Option<(Option<LineStamp>, Vec<u8>)> {
-    let mut bytes = Vec::new();
-    read_line(&mut BufReader::new(crate::regular::open(&first_line_path(path)).ok()?), &mut bytes).ok()?;
+    let bytes = read_first_line(&first_line_path(path)).ok()?;
     let (stamp, _) = decode_line::<R>(&bytes).ok()?;
     stamp.is_none_or(|stamp| stamp.number == 1).then_some((stamp, bytes))
 }
@@ -303,19 +309,20 @@ fn changed_error() -> io::Error {
 /// The records by their sequence numbers, each once; what stands in a wrong place, and holes, are noted.
 fn sort_by_number(places: Vec<RecordPlace>, unsound: &mut Vec<UnsoundLine>) -> Vec<RecordPlace> {
     let first_numbered = places.iter().position(|place| place.stamp.is_some()).unwrap_or(places.len());
-    let number = |place: &RecordPlace| place.stamp.map_or(0, |stamp| stamp.number);
     let mut due = places[..first_numbered].last().map_or(0, |place| place.line as u64) + 1;
     let mut kept = Vec::with_capacity(places.len());
     for (index, place) in places.into_iter().enumerate() {
-        let fate = |problem, fate| UnsoundLine { line: place.line, problem, treatment: fate };
+        let line = place.line;
         match place.stamp {
             None if index > first_numbered => {
-                unsound.push(fate(LineProblem::Unnumbered, LineTreatment::LeftOut));
+                let (problem, treatment) = (LineProblem::Unnumbered, LineTreatment::LeftOut);
+                unsound.push(UnsoundLine { line, problem, treatment });
                 continue;
             }
             Some(LineStamp { number: found, .. }) => {
                 if found != due {
-                    unsound.push(fate(LineProblem::Sequence { found, due }, LineTreatment::Kept));
+                    let problem = LineProblem::Sequence { found, due };
+                    unsound.push(UnsoundLine { line, problem, treatment: LineTreatment::Kept });
                 }
                 due = due.max(found.saturating_add(1));
             }
@@ -323,10 +330,10 @@ fn sort_by_number(places: Vec<RecordPlace>, unsound: &mut Vec<UnsoundLine>) -> V
         }
         kept.push(place);
     }
-    kept[first_numbered..].sort_by_key(number);
+    kept[first_numbered..].sort_by_key(RecordPlace::record_number);
     let mut doubled = BTreeSet::new();
     kept.dedup_by(|later, earlier| {
-        let is_double = later.stamp.is_some() && number(later) == number(earlier);
+        let is_double = later.stamp.is_some() && later.record_number() == earlier.record_number();
         if is_double {
             doubled.insert(later.line);
         }

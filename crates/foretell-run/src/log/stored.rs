@@ -104,7 +104,6 @@ impl StoredStudy {
         if std::fs::metadata(&log).is_ok_and(|about| about.len() == 0) {
             return Err(StoredError::Empty(log));
         }
-        let no_study = |error| StoredError::Study { log: log.clone(), error: Box::new(error) };
         let mut reader = LogReader::<Record>::open(&log, LogPosition::START)?;
         let (mut spec, mut trials, mut times) = (None, 0, StudyTimes::default());
         while let Some(record) = reader.next() {
@@ -120,11 +119,13 @@ impl StoredStudy {
                 _ => spec,
             };
         }
-        let spec = spec.ok_or_else(|| no_study(StudyError::NoHeader))?.covering(trials);
+        let spec = spec
+            .ok_or_else(|| StoredError::Study { log: log.clone(), error: Box::new(StudyError::NoHeader) })?;
+        let spec = spec.covering(trials);
         let records = reader.position().records;
         let mut study = Study::restore(spec, catalogue.into(), first_records(&log, records)?).map_err(
             |error| match error {
-                RestoreError::Study(error) => no_study(error),
+                RestoreError::Study(error) => StoredError::Study { log: log.clone(), error: Box::new(error) },
                 RestoreError::Read(error) => error.into(),
             },
         )?;
@@ -152,12 +153,12 @@ impl StoredStudy {
             .iter()
             .enumerate()
             .filter(|(_, trial)| !trial.curve.is_empty() && !trial.is_unknown());
-        let run = |(index, trial): (usize, &Trial)| Run {
+        let runs = trials.map(|(index, trial)| Run {
             id: index.to_string(),
             configuration: trial.configuration.clone(),
             curve: curve(trial),
-        };
-        trials.map(run).collect()
+        });
+        runs.collect()
     }
 
     /// The trials that reported anything, as runs that a study of `spec` can learn from.
