@@ -7,7 +7,7 @@ use foretell::Configuration;
 use foretell_search::StudySpec;
 use serde::Deserialize;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The file in a study's folder that describes its search.
 pub const COMMAND_FILE: &str = "command.json";
@@ -44,23 +44,21 @@ pub fn retrain_command(
     };
     let own = trial_directory(directory, trial);
     let own = std::path::absolute(&own).unwrap_or(own);
-    let place = |name: &str, path: PathBuf| (name.to_owned(), Value::from(path.to_string_lossy()));
     let mut values = spec.space.program_values(configuration);
     // the words of FORETELL_PARAMS_JSON are the parameters alone: places are only added where the command names them
-    let places = [
-        place(PARAMS_FILE, own.join("params.json")),
-        place(TRIAL_DIR, format!("trial-{trial}-again").into()),
-        place(CONFIG_PLACEHOLDER, own.join(asked.config.as_deref().unwrap_or("config"))),
-        (SEED_PLACEHOLDER.to_owned(), spec.trial_seed(trial).into()),
+    let paths = [
+        (PARAMS_FILE, own.join("params.json")),
+        (TRIAL_DIR, format!("trial-{trial}-again").into()),
+        (CONFIG_PLACEHOLDER, own.join(asked.config.as_deref().unwrap_or("config"))),
     ];
-    let epochs = spec.resource().map(|epochs| (EPOCHS_PLACEHOLDER.to_owned(), epochs.into()));
-    let is_named = |name: &str| command.iter().any(|word| word.contains(&format!("{{{name}}}")));
-    let places: Vec<_> = places
-        .into_iter()
-        .chain(epochs)
-        .filter(|(name, _)| is_named(name) && !values.contains_key(name))
-        .collect();
-    values.extend(places);
+    let paths = paths.map(|(name, path)| (name, Value::from(path.to_string_lossy())));
+    let seed = (SEED_PLACEHOLDER, spec.trial_seed(trial).into());
+    let epochs = spec.resource().map(|epochs| (EPOCHS_PLACEHOLDER, epochs.into()));
+    for (name, value) in paths.into_iter().chain([seed]).chain(epochs) {
+        if command.iter().any(|word| word.contains(&format!("{{{name}}}"))) && !values.contains_key(name) {
+            values.insert(name.to_owned(), value);
+        }
+    }
     let filled = fill_placeholders(&command, &values).ok()?;
     if filled != command {
         return Some(filled);
@@ -77,14 +75,14 @@ pub fn retrain_command(
 
 /// Quotes `words` for a shell.
 pub fn quote_for_shell(words: &[String]) -> String {
-    let is_plain = |word: &String| {
-        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./:,+@%".contains(c))
-    };
-    let quoted = |word: &String| match is_plain(word) {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    let quoted = words.iter().map(|word| {
+        let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./:,+@%".contains(c));
+        match is_plain && !word.is_empty() {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -161,19 +161,16 @@ impl ConfigFile {
     /// [`ConfigFileError::Missing`] and [`ConfigFileError::InvalidPlace`].
     pub fn with_parameters(&self, parameters: &Map<String, Value>) -> Result<String, ConfigFileError> {
         let mut documents = self.parse_documents()?;
-        let is_flag = |name: &str, documents: &mut [Value]| {
-            documents
-                .iter_mut()
-                .find_map(|document| find_value(document, name))
-                .is_some_and(|old| old.is_boolean())
-        };
         let mut values = parameters.clone();
         values.retain(|_, value| !value.is_null());
         for (name, value) in &mut values {
             // true and false are texts among the parameters; a script that reads the text "false" takes it for true
             let flag = value.as_str().and_then(|text| text.to_ascii_lowercase().parse::<bool>().ok());
-            if let Some(flag) = flag.filter(|_| is_flag(name, &mut documents)) {
-                *value = flag.into();
+            if let Some(flag) = flag {
+                let old = documents.iter_mut().find_map(|document| find_value(document, name));
+                if old.is_some_and(|old| old.is_boolean()) {
+                    *value = flag.into();
+                }
             }
         }
         match self.form {
@@ -329,14 +326,13 @@ fn toml_to_json(item: &Item) -> Value {
             .collect::<Map<_, _>>()
             .into();
     }
-    let items = || (0..).map_while(|index: usize| item.get(index));
     match item {
         Item::Value(toml_edit::Value::String(text)) => text.value().as_str().into(),
         Item::Value(toml_edit::Value::Integer(number)) => (*number.value()).into(),
         Item::Value(toml_edit::Value::Float(number)) => (*number.value()).into(),
         Item::Value(toml_edit::Value::Boolean(flag)) => (*flag.value()).into(),
         Item::Value(toml_edit::Value::Array(_)) | Item::ArrayOfTables(_) => {
-            items().map(toml_to_json).collect()
+            (0..).map_while(|index: usize| item.get(index)).map(toml_to_json).collect()
         }
         other => other.to_string().trim().into(),
     }

@@ -66,9 +66,10 @@ pub(crate) fn substitute_placeholders(
             rest = &rest[2..];
             continue;
         }
-        let unbalanced =
-            || PlaceholderError::Unbalanced { brace, text: text.to_owned(), at: text.len() - rest.len() };
-        let end = rest.find('}').filter(|&end| end > 0).ok_or_else(unbalanced)?;
+        let Some(end) = rest.find('}').filter(|&end| end > 0) else {
+            let at = text.len() - rest.len();
+            return Err(PlaceholderError::Unbalanced { brace, text: text.to_owned(), at });
+        };
         filled.push_str(&find_replacement(&rest[1..end], text, parameters)?);
         rest = &rest[end + 1..];
     }

@@ -84,8 +84,9 @@ const SCRIPT_EXTENSIONS: [&str; 12] =
 /// ```
 pub fn program_of<'a>(command: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     // the words of `bash -c "python train.py"` may be one
-    let unquoted = |word: &'a str| word.split(' ').map(|part| part.trim_matches(['\'', '"']));
-    let words: Vec<&str> = command.into_iter().flat_map(unquoted).filter(|word| !word.is_empty()).collect();
+    let words =
+        command.into_iter().flat_map(|word| word.split(' ')).map(|word| word.trim_matches(['\'', '"']));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     // `bash -c "cd a && python train.py"`: what comes before prepares
     let is_shell = words.iter().any(|word| is_program_in(word, &SHELLS));
     let joint = words.iter().rposition(|word| *word == "&&" || word.ends_with(';'));
@@ -122,8 +123,8 @@ pub fn program_of<'a>(command: impl IntoIterator<Item = &'a str>) -> Vec<String>
         }
         at += 1;
     }
-    let is_own = |word: &&&str| !is_option(word) && !word.contains('{');
-    words[at.min(words.len())..].iter().take_while(is_own).map(|word| without_dots(word)).collect()
+    let rest = words[at.min(words.len())..].iter();
+    rest.take_while(|word| !is_option(word) && !word.contains('{')).map(|word| without_dots(word)).collect()
 }
 
 fn is_option(word: &str) -> bool {

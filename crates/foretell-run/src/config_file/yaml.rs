@@ -77,21 +77,19 @@ fn path_to_entry(node: &YamlNode, name: &str) -> Option<NodePath> {
     if name.is_empty() {
         return Some(NodePath::new());
     }
-    let below = |at: usize, node, rest| Some([vec![at], path_to_entry(node, rest)?].concat());
     match &node.resolve_alias().content {
         YamlContent::List(items) => {
             let (at, rest) = levels(name).find_map(|(first, rest)| Some((first.parse().ok()?, rest)))?;
-            below(at, items.get(at)?, rest)
+            Some([vec![at], path_to_entry(items.get(at)?, rest)?].concat())
         }
         YamlContent::Map(fields) => {
-            let fields = || fields.iter().enumerate();
             // of two fields of one name, the last counts; fields of a merged map count where there is none of their name
-            let own = fields().rev().find_map(|(at, (key, value))| {
+            let own = fields.iter().enumerate().rev().find_map(|(at, (key, value))| {
                 let (_, rest) = levels(name).find(|(first, _)| key.scalar_text() == Some(first))?;
-                below(at, value, rest)
+                Some([vec![at], path_to_entry(value, rest)?].concat())
             });
             own.or_else(|| {
-                let mut merged = fields().filter(|(_, (key, _))| key.is_merge_key());
+                let mut merged = fields.iter().enumerate().filter(|(_, (key, _))| key.is_merge_key());
                 merged.find_map(|(at, (_, value))| Some([vec![at], path_in_merged(value, name)?].concat()))
             })
         }
@@ -146,20 +144,20 @@ fn edit_node(text: &str, document: &YamlNode, steps: &[usize], new: &str) -> (Ra
 
 /// A value as YAML has it.
 fn to_scalar(value: &Value) -> YamlContent {
-    let plain = |text: String| YamlContent::Scalar { text, is_plain: true };
-    match value {
-        Value::String(text) => YamlContent::Scalar { text: text.clone(), is_plain: false },
+    let text = match value {
+        Value::String(text) => return YamlContent::Scalar { text: text.clone(), is_plain: false },
         // `1e-5` is a text for PyYAML: a number with an exponent needs a point and a sign
-        Value::Number(number) => plain(match number.to_string().split_once('e') {
+        Value::Number(number) => match number.to_string().split_once('e') {
             None => number.to_string(),
             Some((digits, exponent)) => {
                 let point = if digits.contains('.') { "" } else { ".0" };
                 let sign = if exponent.starts_with(['-', '+']) { "" } else { "+" };
                 format!("{digits}{point}e{sign}{exponent}")
             }
-        }),
-        other => plain(other.to_string()),
-    }
+        },
+        other => other.to_string(),
+    };
+    YamlContent::Scalar { text, is_plain: true }
 }
 
 /// The proof: each parameter is read from the new text as the value that it was given.

@@ -92,9 +92,8 @@ impl ServerAccess {
     }
 
     fn read(file: &Path) -> Result<Self, AccessError> {
-        let unread = |source| AccessError::File { path: file.to_owned(), source };
-        let text = regular::read(file).map_err(unread)?;
-        let access: Self = serde_json::from_slice(&text).map_err(|error| unread(error.into()))?;
+        let access = regular::read(file).and_then(|text| Ok(serde_json::from_slice::<Self>(&text)?));
+        let access = access.map_err(|source| AccessError::File { path: file.to_owned(), source })?;
         Ok(Self { file: Some(file.to_owned()), ..access })
     }
 

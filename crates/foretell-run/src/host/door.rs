@@ -34,11 +34,11 @@ impl<S: Store> HostDoor<S> {
         call: impl FnOnce(&mut StudyHost<S>) -> T + Send + 'static,
     ) -> Option<T> {
         let (sender, receiver) = sync_channel(1);
-        let answered = move |host: &mut StudyHost<S>| {
+        let answered = Box::new(move |host: &mut StudyHost<S>| {
             // whoever asked may have gone
             let _ = sender.send(call(host));
-        };
-        self.calls.send(Box::new(answered)).ok()?;
+        });
+        self.calls.send(answered).ok()?;
         receiver.recv().ok()
     }
 }

@@ -90,6 +90,12 @@ struct LostLease {
     may_return: bool,
 }
 
+impl LostLease {
+    fn has_key(&self, key: Option<&str>) -> bool {
+        key.is_some() && self.lease.key.as_deref() == key
+    }
+}
+
 /// A training that nobody holds.
 #[derive(Debug, PartialEq)]
 pub(crate) struct UnheldTraining {
@@ -224,14 +230,14 @@ impl Leases {
 
     /// The trial that `worker` runs.
     pub(crate) fn trial_of_worker(&self, worker: &str) -> Option<u64> {
-        let is_own = |(_, lease): &(&u64, &Lease)| lease.worker.as_deref() == Some(worker);
-        self.held.iter().find(is_own).map(|(trial, _)| *trial)
+        let held = self.held.iter().find(|(_, lease)| lease.worker.as_deref() == Some(worker));
+        held.map(|(trial, _)| *trial)
     }
 
     /// Whether the worker of `trial` has been silent for too long.
     pub(crate) fn is_silent(&self, trial: u64) -> bool {
-        let is_late = |lease: &Lease| !lease.is_here && lease.heard.elapsed() >= self.max_silence(lease);
-        self.held.get(&trial).is_some_and(is_late)
+        let lease = self.held.get(&trial);
+        lease.is_some_and(|lease| !lease.is_here && lease.heard.elapsed() >= self.max_silence(lease))
     }
 
     fn max_silence(&self, lease: &Lease) -> Duration {
@@ -365,15 +371,13 @@ impl Leases {
     }
 
     fn find_lost_lease(&self, trial: u64, key: Option<&str>) -> Option<&LostLease> {
-        let is_own = |lost: &&LostLease| key.is_some() && lost.lease.key.as_deref() == key;
-        self.lost.get(&trial)?.iter().find(is_own)
+        self.lost.get(&trial)?.iter().find(|lost| lost.has_key(key))
     }
 
     /// Gives `trial` back to the worker that has lost it with the lease `key`, from the one that it moved to.
     pub(crate) fn give_back(&mut self, trial: u64, key: Option<&str>) {
         let Some(lost) = self.lost.get_mut(&trial) else { return };
-        let is_own = |lost: &LostLease| key.is_some() && lost.lease.key.as_deref() == key;
-        let Some(place) = lost.iter().position(is_own) else { return };
+        let Some(place) = lost.iter().position(|lost| lost.has_key(key)) else { return };
         let mut lease = lost.remove(place).lease;
         (lease.heard, lease.patience) = (Instant::now(), None);
         // the worker that it moved to may have handed it back, and then it must not be handed out once more
@@ -420,8 +424,8 @@ impl Leases {
     /// Whether the training of `trial`, which ends now, went on after epochs that are recorded, and has reported nothing since.
     pub(crate) fn is_silent_end(&self, trial: u64) -> bool {
         // a lease of the host before may have reported there, which is not known here
-        let is_mute = |lease: &Lease| lease.step.is_none() && lease.start.from > 0 && !lease.is_noted;
-        self.held.get(&trial).is_some_and(is_mute)
+        let lease = self.held.get(&trial);
+        lease.is_some_and(|lease| lease.step.is_none() && lease.start.from > 0 && !lease.is_noted)
     }
 
     /// The training of `trial` has ended without a report: whether that is the first time.
@@ -509,13 +513,12 @@ impl Leases {
 
     /// The workers that name themselves and were heard in the last `time`.
     pub(crate) fn recent_workers(&self, time: Duration) -> Vec<WorkerView> {
-        let view = |(name, seen): (&String, &WorkerContact)| {
+        let views = self.workers.iter().map(|(name, seen)| {
             let trial = self.trial_of_worker(name);
             let heard = trial.and_then(|trial| self.lease_of(trial)).map_or(seen.last_heard, |it| it.heard);
             let heard_seconds_ago = heard.max(seen.last_heard).elapsed().as_secs_f64();
             WorkerView { name: name.clone(), trial, heard_seconds_ago }
-        };
-        let views = self.workers.iter().map(view);
+        });
         views.filter(|view| view.heard_seconds_ago < time.as_secs_f64()).collect()
     }
 
@@ -566,13 +569,13 @@ impl Leases {
 
     fn write_notes(&self) {
         let Some(file) = &self.noted else { return };
-        let noted = |(trial, lease): (&u64, &Lease)| {
+        let elsewhere = self.held.iter().filter(|(_, lease)| !lease.is_here);
+        let noted = elsewhere.map(|(trial, lease)| {
             let again = self.again.get(trial).copied().unwrap_or_default();
             let (key, worker) = (lease.key.clone(), lease.worker.clone());
             (*trial, LeaseNote { lease: key, worker, renews: lease.renews, again })
-        };
-        let elsewhere = self.held.iter().filter(|(_, lease)| !lease.is_here);
-        let noted: BTreeMap<u64, LeaseNote> = elsewhere.map(noted).collect();
+        });
+        let noted: BTreeMap<u64, LeaseNote> = noted.collect();
         // without it a worker waits for a lease after a restart, and no more: no trial is held up for it
         let _ = serde_json::to_vec(&noted).map(|text| write_atomically(file, &text));
     }

@@ -94,16 +94,15 @@ impl Orders {
         }?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         // names sort by time; two at once differ by the process, or the next nanosecond is free
-        let name = |nanos: u128| format!("{nanos:020}-{}", std::process::id());
-        let is_free = |nanos: &u128| !self.enqueue_path(&name(*nanos)).exists();
-        let free = (now..now + 1000).find(is_free).unwrap_or(now);
-        write_atomically(&self.enqueue_path(&name(free)), text.as_bytes())
+        let free =
+            (now..now + 1000).find(|nanos| !self.enqueue_path_for_time(*nanos).exists()).unwrap_or(now);
+        write_atomically(&self.enqueue_path_for_time(free), text.as_bytes())
     }
 
     /// The configurations to try next, oldest first. A file without a configuration is left out.
     pub fn waiting_configurations(&self) -> Vec<EnqueueOrder> {
         let Ok(files) = fs::read_dir(&self.folder) else { return Vec::new() };
-        let read = |file: fs::DirEntry| {
+        let orders = files.flatten().filter_map(|file| {
             let name = file.file_name().to_str()?.strip_suffix(&format!(".{ENQUEUE_EXTENSION}"))?.to_owned();
             let text = regular::read_regular_text(&file.path()).ok()?;
             match serde_json::from_str(&text) {
@@ -116,8 +115,8 @@ impl Orders {
                     configuration: serde_json::from_str(&text).ok()?,
                 }),
             }
-        };
-        let mut orders: Vec<EnqueueOrder> = files.flatten().filter_map(read).collect();
+        });
+        let mut orders: Vec<EnqueueOrder> = orders.collect();
         orders.sort_by(|a, b| a.file.cmp(&b.file));
         orders
     }
@@ -130,6 +129,10 @@ impl Orders {
 
     fn enqueue_path(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.{ENQUEUE_EXTENSION}"))
+    }
+
+    fn enqueue_path_for_time(&self, nanos: u128) -> PathBuf {
+        self.enqueue_path(&format!("{nanos:020}-{}", std::process::id()))
     }
 
     fn order_path(&self, trial: u64, order: ManualOrder) -> PathBuf {

@@ -84,8 +84,7 @@ fn choose_score(ends: &[f64], printed: Option<f64>) -> (Option<f64>, FurtherScor
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), end| (least.min(*end), most.max(*end)));
     // a summary is rounded
     let margin = 0.01 * (most - least).abs() + 1e-6 * most.abs();
-    let is_among = |value: &f64| (least - margin..=most + margin).contains(value);
-    match printed.filter(is_among) {
+    match printed.filter(|value| (least - margin..=most + margin).contains(value)) {
         Some(printed) => (Some(printed), FurtherScore::Printed),
         None => {
             let mean = ends.iter().sum::<f64>() / ends.len() as f64;

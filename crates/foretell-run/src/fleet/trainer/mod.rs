@@ -99,8 +99,7 @@ impl<E: Executor> Trainer<E> {
 
     /// The first slot without a training.
     pub(crate) fn free_slot(&self) -> usize {
-        let is_free = |slot: &usize| self.running.values().all(|running| running.slot != *slot);
-        (0..).find(is_free).unwrap_or(0)
+        (0..).find(|slot| self.running.values().all(|running| running.slot != *slot)).unwrap_or(0)
     }
 
     /// Starts a training in `slot`.

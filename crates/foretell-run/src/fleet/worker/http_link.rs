@@ -226,17 +226,14 @@ fn unusable_answer(problem: impl std::fmt::Display) -> RequestError {
 
 fn parse_response(status: u16, body: &[u8]) -> Result<Value, RequestError> {
     let answer: Option<Value> = serde_json::from_slice(body).ok();
-    let said = |answer: &Value| answer["error"].as_str().map(str::to_owned);
+    let text = answer.as_ref().and_then(|answer| answer["error"].as_str()).map(str::to_owned);
+    let text = text.unwrap_or_else(|| format!("the server answered {status}"));
     match (status, answer) {
         (200..=299, Some(answer)) => Ok(answer),
         (200..=399, _) => Err(RequestError::Away("the address is not that of a Foretell server".to_owned())),
-        (408 | 429 | 500.., answer) => {
-            let text = answer.as_ref().and_then(said);
-            Err(RequestError::Away(text.unwrap_or_else(|| format!("the server answered {status}"))))
-        }
+        (408 | 429 | 500.., _) => Err(RequestError::Away(text)),
         (_, answer) => {
             let answer = answer.unwrap_or_default();
-            let text = said(&answer).unwrap_or_else(|| format!("the server answered {status}"));
             Err(RequestError::Refused { status, text, field: answer["field"].as_str().map(str::to_owned) })
         }
     }

@@ -178,8 +178,7 @@ impl Worker {
         let name = format!("{study}-{}", work.mark);
         check_name(&name)?;
         let is_shared = work.is_shared();
-        let own = || settings.folder.join(&name);
-        let directory = if is_shared { work.study.clone() } else { own() };
+        let directory = if is_shared { work.study.clone() } else { settings.folder.join(&name) };
         fs::create_dir_all(&directory)
             .map_err(|error| WorkerError::System(format!("{}: {error}", directory.display())))?;
         Ok(Self { settings, study, work, directory, is_shared })
@@ -213,9 +212,12 @@ impl Worker {
             slots.push(sender);
             let slot = self.make_slot(number, heard, wishes.clone(), Arc::clone(&leaving));
             let ended = wishes.clone();
-            let died = move |why: &str| drop(ended.send(SlotRequest::Ended(Some(why.to_owned()))));
-            spawn_supervised(&format!("slot {number}"), move || slot.run(), died)
-                .map_err(|error| WorkerError::System(format!("cannot start a thread: {error}")))?;
+            spawn_supervised(
+                &format!("slot {number}"),
+                move || slot.run(),
+                move |why| drop(ended.send(SlotRequest::Ended(Some(why.to_owned())))),
+            )
+            .map_err(|error| WorkerError::System(format!("cannot start a thread: {error}")))?;
         }
         let work = &self.work;
         let trials = LocalTrials::new(self.trial_setup()?, STOP_GRACE);

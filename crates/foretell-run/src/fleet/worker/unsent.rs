@@ -24,9 +24,9 @@ impl UnsentReports {
         let path = directory.join(UNSENT_FILE);
         let text = regular::read_regular_text(&path).unwrap_or_default();
         // the last line may be torn: that report is lost, as the training's checkpoint may be, and made again
-        let read = |line: &str| serde_json::from_str::<Report>(line).ok();
+        let reports = text.lines().filter_map(|line| serde_json::from_str::<Report>(line).ok());
         // they are another worker's: made under its lease
-        let left = text.lines().filter_map(read).map(|report| {
+        let left = reports.map(|report| {
             let made_under = report.lease.clone();
             MetricReading { made_under, ..MetricReading::from(report) }
         });

@@ -32,8 +32,9 @@ impl ScoreDetector {
     pub(super) fn settings(&mut self, study: &Study, ended: &[u64]) -> Option<StudySettings> {
         for number in ended {
             let printed = self.printed.remove(number);
-            let whole = |trial: &&foretell_search::Trial| matches!(trial.state, TrialState::Completed { .. });
-            let known = printed.zip(study.trial(*number).filter(whole));
+            let trial = study.trial(*number);
+            let known =
+                printed.zip(trial.filter(|trial| matches!(trial.state, TrialState::Completed { .. })));
             self.finished.extend(
                 known.and_then(|(value, trial)| {
                     ReturnedTrial::new(&trial.curve, value, study.spec().direction)

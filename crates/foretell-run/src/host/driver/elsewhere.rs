@@ -83,14 +83,14 @@ impl<E: Executor, S: Store> Driver<E, S> {
         let begun = Instant::now();
         let done = self.host.session.is_done();
         let patience = if done { WORKER_GONE_TIME / 2 } else { (self.patience)() };
-        let waits = |this: &Self| {
-            if done {
-                !this.host.recent_workers(WORKER_GONE_TIME).is_empty()
-            } else {
-                !this.host.has_no_remote_trials()
+        while self.calls.is_some() && begun.elapsed() < patience {
+            let is_over = match done {
+                true => self.host.recent_workers(WORKER_GONE_TIME).is_empty(),
+                false => self.host.has_no_remote_trials(),
+            };
+            if is_over {
+                break;
             }
-        };
-        while self.calls.is_some() && begun.elapsed() < patience && waits(self) {
             self.answer_calls(CALL_WAIT, observe)?;
         }
         Ok(())

@@ -19,12 +19,15 @@ impl ModelFitter {
     /// Begins to fit a model; none may be under way.
     pub(super) fn start(&mut self, fit: ModelFit) -> io::Result<()> {
         let panic = Arc::clone(&self.panic);
-        let work = move || {
-            may_panic("fitter");
-            fit.run()
-        };
-        let died = move |why: &str| why.clone_into(&mut panic.lock().unwrap_or_else(PoisonError::into_inner));
-        self.thread = Some(spawn_supervised("fitter", work, died)?);
+        let thread = spawn_supervised(
+            "fitter",
+            move || {
+                may_panic("fitter");
+                fit.run()
+            },
+            move |why| why.clone_into(&mut panic.lock().unwrap_or_else(PoisonError::into_inner)),
+        );
+        self.thread = Some(thread?);
         Ok(())
     }
 

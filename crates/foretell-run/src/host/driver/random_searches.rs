@@ -49,13 +49,13 @@ impl Dice {
 /// The values of one trial as they are printed: rising, falling below 0, large, or with zeros. No two of them are equal unless they are 0.
 fn values(dice: &mut Dice) -> Vec<String> {
     let (kind, base, slope) = (dice.roll(4), dice.fraction(), 0.01 + dice.fraction());
-    let value = |epoch: u64| match kind {
+    let values = (1..=EPOCHS).map(|epoch| match kind {
         0 => base + slope * epoch as f64,
         1 => base - slope * epoch as f64,
         2 => 100.0 * (base + slope * epoch as f64),
         _ => (base - 0.3 * epoch as f64).max(0.0),
-    };
-    (1..=EPOCHS).map(|epoch| format!("{:.4}", value(epoch))).collect()
+    });
+    values.map(|value| format!("{value:.4}")).collect()
 }
 
 /// The lines of one trial, in the form of the search: what users' scripts print.
@@ -119,14 +119,18 @@ fn driver(folder: &Path, seed: u64) -> Driver<LocalTrials, EventStore> {
 fn run(driver: &mut Driver<LocalTrials, EventStore>) -> Result<RunOutcome, DriverError> {
     let (cancel, over) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
     let (cancels, is_over) = (Arc::clone(&cancel), Arc::clone(&over));
-    let watch = move || {
-        let until = Instant::now() + PATIENCE;
-        while !is_over.load(Ordering::SeqCst) && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        cancels.store(true, Ordering::SeqCst);
-    };
-    let watch = spawn_supervised("watch", watch, |why| panic!("{why}")).expect("a thread");
+    let watch = spawn_supervised(
+        "watch",
+        move || {
+            let until = Instant::now() + PATIENCE;
+            while !is_over.load(Ordering::SeqCst) && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            cancels.store(true, Ordering::SeqCst);
+        },
+        |why| panic!("{why}"),
+    )
+    .expect("a thread");
     let finish = driver.run(&cancel, &mut |_, _| Ok(()));
     over.store(true, Ordering::SeqCst);
     watch.join().expect("it ends");
