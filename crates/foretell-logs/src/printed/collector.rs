@@ -235,12 +235,12 @@ impl SeriesCollector {
             return;
         }
         let is_block = self.block.as_ref().is_some_and(|block| block.form != BlockForm::Entries);
-        let is_taken = |this: &mut Self| this.read_table_row(text) || this.read_block_line(text);
         // lines of a dictionary or a box look like entries, too, so that an open block goes first
-        if !is_block && !is_transient && self.read_entry(text) || is_taken(self) {
-            return;
-        }
-        if self.read_pairs(text) {
+        if !is_block && !is_transient && self.read_entry(text)
+            || self.read_table_row(text)
+            || self.read_block_line(text)
+            || self.read_pairs(text)
+        {
             return;
         }
         let mut line = parse(text);
@@ -286,13 +286,18 @@ impl SeriesCollector {
 
     /// Whether a line is of a summary of the model's layers, from the heading of its table to the count of all parameters.
     fn is_in_layer_summary(&mut self, text: &str) -> bool {
-        // many summaries have no count: the first sentence, or the first line that counts epochs, is the training's
-        let is_end = |lines: usize| {
-            lines > MAX_BLOCK_LINES || is_total(text) || !may_be_table_row(text) || starts_with_counter(text)
-        };
         self.summary = match self.summary {
             None => is_of_layers(text).then_some(0),
-            Some(lines) => Some(lines + 1).filter(|_| !is_end(lines)),
+            // many summaries have no count: the first sentence, or the first line that counts epochs, is the training's
+            Some(lines)
+                if lines > MAX_BLOCK_LINES
+                    || is_total(text)
+                    || !may_be_table_row(text)
+                    || starts_with_counter(text) =>
+            {
+                None
+            }
+            Some(lines) => Some(lines + 1),
         };
         self.summary.is_some()
     }
@@ -309,8 +314,7 @@ impl SeriesCollector {
     /// The number of epochs that the program announced, counted from 1: 8 for `Epoch 7/7` after `Epoch 0/7`.
     pub(crate) fn announced_epochs(&self) -> Option<u64> {
         let (low, high) = self.range.unwrap_or_default();
-        let is_from_zero = |epochs: u64| low == 0.0 && high >= epochs as f64;
-        self.epochs.map(|epochs| epochs + u64::from(is_from_zero(epochs)))
+        self.epochs.map(|epochs| epochs + u64::from(low == 0.0 && high >= epochs as f64))
     }
 
     #[cfg(test)]
@@ -349,15 +353,14 @@ impl SeriesCollector {
         if !text.contains("[(") && !text.contains("[[") {
             return false;
         }
-        let lists = || STEP_VALUE_LIST.captures_iter(text);
-        for list in lists() {
+        for list in STEP_VALUE_LIST.captures_iter(text) {
             for pair in STEP_VALUE_PAIR.captures_iter(&list[2]) {
                 let mut line = parse(&format!("{} {}", &list[1], &pair[2]));
                 line.place = LinePosition { step: pair[1].parse().ok(), ..LinePosition::default() };
                 self.finish_line(line, 0, text, false);
             }
         }
-        lists().next().is_some()
+        STEP_VALUE_LIST.is_match(text)
     }
 
     /// Takes a line that closes an epoch: values above it that no line gave an epoch are of this one. In a log whose first such line has no
@@ -370,10 +373,10 @@ impl SeriesCollector {
             .chain(&mut self.ready)
             .filter(|record| record.line > since && !record.is_own)
             .collect();
-        let is_metric = |record: &&mut SeriesRecord| direction_of(&series[record.series].key.label).is_some();
         let is_all = matches!(self.wanted, MetricFilter::All);
-        let is_footed =
-            *self.is_footed.get_or_insert(above.iter().any(|record| !is_all || is_metric(record)));
+        let is_footed = *self.is_footed.get_or_insert(
+            above.iter().any(|record| !is_all || direction_of(&series[record.series].key.label).is_some()),
+        );
         if is_footed && is_new {
             above.iter_mut().for_each(|record| record.place.epoch = own.epoch);
         }
@@ -398,9 +401,9 @@ impl SeriesCollector {
                 return true;
             }
         }
-        let may_name = |filter: &Regex| filter.is_match(text) || is_short_row(text);
-        let may_head =
-            !text.trim_start().starts_with('{') && self.heading_of_metric.as_ref().is_none_or(may_name);
+        let filter = self.heading_of_metric.as_ref();
+        let may_head = !text.trim_start().starts_with('{')
+            && filter.is_none_or(|filter| filter.is_match(text) || is_short_row(text));
         if let Some(table) = may_head.then(|| PrintedTable::from_heading(text)).flatten() {
             let (line, above) = &self.above;
             self.table = Some(if line + 1 == self.lines { table.under(above) } else { table });
@@ -425,8 +428,7 @@ impl SeriesCollector {
         if self.block.as_ref().is_some_and(|block| block.form == BlockForm::Box) {
             self.close_block();
         }
-        let braces = |text: &str| text.matches('{').count() as i32 - text.matches('}').count() as i32;
-        let change = braces(trimmed);
+        let change = trimmed.matches('{').count() as i32 - trimmed.matches('}').count() as i32;
         match &mut self.block {
             None if change > 0 && (trimmed.starts_with(['{', '[']) || trimmed.ends_with(['{', ','])) => {
                 self.block = Some(LineBlock::default())
@@ -455,11 +457,11 @@ impl SeriesCollector {
         let line = if is_entry(text) { parse(text) } else { ParsedLine::default() };
         let (own, is_open) = (line.place, self.block.is_some());
         let has_place = own.epoch.is_some() || own.step.is_some();
-        let repeats = |block: &LineBlock| {
-            let is_same = |field: &LabeledNumber| block.fields.iter().any(|other| other.label == field.label);
-            line.fields.iter().any(is_same) || has_place && block.place.is_named()
-        };
-        if !is_entry(text) || self.block.as_ref().is_some_and(repeats) {
+        let is_repeat = self.block.as_ref().is_some_and(|block| {
+            line.fields.iter().any(|field| block.fields.iter().any(|other| other.label == field.label))
+                || has_place && block.place.is_named()
+        });
+        if !is_entry(text) || is_repeat {
             self.close_block();
             return self.is_below != Some(false) && is_entry(text) && self.read_entry(text);
         }
@@ -481,13 +483,12 @@ impl SeriesCollector {
     /// Learns from a block of lines `name: value` whether the step stands below the values.
     fn learn_step_position(&mut self, block: &LineBlock) {
         let is_named = matches!(self.wanted, MetricFilter::Name(_));
-        let has_metric = |field: &LabeledNumber| is_named && self.may_be_metric(field);
         if block.place.is_named() {
             self.is_below = Some(true);
         } else if self.is_below == Some(true) {
             // a value never takes an older step
             self.heading.place = LinePosition::default();
-        } else if block.fields.iter().any(has_metric) {
+        } else if is_named && block.fields.iter().any(|field| self.may_be_metric(field)) {
             self.is_below = Some(false);
         }
     }
@@ -576,9 +577,11 @@ impl SeriesCollector {
         // a line of the same epoch below `Evaluating on val`
         let said = if line.fields.is_empty() { None } else { self.stage_from_heading(&line, &above) };
         let is_title = line.fields.is_empty() && !own.is_named() && text.len() <= MAX_TITLE_LENGTH;
-        let is_test = |stage: &Stage| *stage == Stage::Test && line.notations == [0, 0];
-        if let Some(stage) = stage(text)
-            .filter(|stage| is_title && (looks_like_title(text) || is_test(stage) || is_stage_alone(text)))
+        if is_title
+            && let Some(stage) = stage(text)
+            && (looks_like_title(text)
+                || stage == Stage::Test && line.notations == [0, 0]
+                || is_stage_alone(text))
         {
             (self.heading.stage, self.heading.is_plain) = (Some(stage), is_stage_alone(text));
         }
@@ -610,13 +613,13 @@ impl SeriesCollector {
         let shape = line.shape();
         let before = self.forms.get(&shape).copied();
         let has_place = own.epoch.is_some() || own.step.is_some();
-        let may_change = |before: &LineFormState| match has_place {
-            true => before.at == at,
-            false => above.place.epoch.is_some() || before.stage.is_some(),
-        };
         let stage = match (said, before) {
             (Some(said), Some(before)) if before.stage != Some(said) => {
-                if above.is_plain && may_change(&before) { Some(said) } else { before.stage }
+                let may_change = match has_place {
+                    true => before.at == at,
+                    false => above.place.epoch.is_some() || before.stage.is_some(),
+                };
+                if above.is_plain && may_change { Some(said) } else { before.stage }
             }
             // below the heading of an epoch the stage of the last one is over
             (said, _) => said,

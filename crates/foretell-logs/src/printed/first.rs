@@ -1,6 +1,6 @@
 //! What a finished first trial printed: the metric, the unit of its steps, and how long a training is.
 
-use super::guess::{collect_series, guess_metric, rank_series, tied_labels};
+use super::guess::{collect_series, guess_metric, is_held_out, rank_series, tied_labels};
 use super::last::final_value;
 use super::protocol::MetricSource;
 use super::reader::{OutputReports, ReportReader, StepUnit};
@@ -211,46 +211,43 @@ fn doubts(metric: &MetricChoice, series: &[PrintedSeries]) -> Vec<MetricDoubt> {
         series.iter().find(|series| series.name == *name).map_or(DataRole::Unknown, |series| series.role);
     let others: Vec<&PrintedSeries> =
         series.iter().filter(|series| series.name != *name && !series.is_past && series.is_metric).collect();
-    let names = |fits: &dyn Fn(&PrintedSeries) -> bool| {
-        let fitting = others.iter().filter(|series| fits(series)).map(|series| series.name.clone());
-        let mut names: Vec<String> = fitting.collect();
-        names.dedup();
-        names
-    };
     let rivals: Vec<String> = between.iter().filter(|other| is_rival(name, other)).cloned().collect();
-    // beside values that are called those of the training, a name without a stage is none of it
-    let of_training = |of: &PrintedSeries| {
-        others.iter().any(|other| other.role == DataRole::Training && is_rival(&of.name, &other.name))
-    };
-    let unsaid = names(&|series| {
+    let unsaid = distinct_names(others.iter().filter(|series| {
         series.role == DataRole::Unknown
             && is_rival(name, &series.name)
             && prominence(name) == prominence(&series.name)
-            && of_training(series)
-    });
-    let steady = names(&|series| series.is_steady && series.role.is_held_out());
-    let doubt = |what: String, others: Vec<String>| {
-        let between =
-            if others.is_empty() { others } else { std::iter::once(name.clone()).chain(others).collect() };
-        vec![MetricDoubt { what, between }]
-    };
-    let list = |names: &[String]| names.join(", ");
-    match role {
+            // beside values that are called those of the training, a name without a stage is none of it
+            && others
+                .iter()
+                .any(|other| other.role == DataRole::Training && is_rival(&series.name, &other.name))
+    }));
+    let steady = distinct_names(others.iter().filter(|series| series.is_steady && series.role.is_held_out()));
+    let (what, mut between) = match role {
         _ if !rivals.is_empty() => {
-            doubt(format!("nothing decides between {name} and {}", list(&rivals)), rivals)
+            (format!("nothing decides between {name} and {}", rivals.join(", ")), rivals)
         }
         DataRole::Training => {
-            doubt(format!("only values of the training data were seen, such as {name}"), Vec::new())
+            (format!("only values of the training data were seen, such as {name}"), Vec::new())
         }
         DataRole::Test if !unsaid.is_empty() => {
-            let what = format!("{name} is of test data, and nothing says of which data {} is", list(&unsaid));
-            doubt(what, unsaid)
+            let unsaid_names = unsaid.join(", ");
+            (format!("{name} is of test data, and nothing says of which data {unsaid_names} is"), unsaid)
         }
         DataRole::Unknown | DataRole::Test if !steady.is_empty() => {
-            doubt(format!("{name} was taken because {} does not change", list(&steady)), steady)
+            (format!("{name} was taken because {} does not change", steady.join(", ")), steady)
         }
-        DataRole::Unknown | DataRole::Test | DataRole::Validation => Vec::new(),
+        DataRole::Unknown | DataRole::Test | DataRole::Validation => return Vec::new(),
+    };
+    if !between.is_empty() {
+        between.insert(0, name.clone());
     }
+    vec![MetricDoubt { what, between }]
+}
+
+fn distinct_names<'a>(series: impl Iterator<Item = &'a &'a PrintedSeries>) -> Vec<String> {
+    let mut names: Vec<String> = series.map(|series| series.name.clone()).collect();
+    names.dedup();
+    names
 }
 
 /// Whether two labels name the same quantity of different data: `val_a/acc` and `val_b/acc`.
@@ -262,7 +259,7 @@ pub fn is_rival(one: &str, other: &str) -> bool {
 
 fn list_series(ranked: &[&CollectedSeries], all: &[CollectedSeries]) -> Vec<PrintedSeries> {
     let others = all.iter().filter(|series| !ranked.iter().any(|known| std::ptr::eq(*known, *series)));
-    let shown = |series: &CollectedSeries| PrintedSeries {
+    let shown = ranked.iter().copied().chain(others).take(MAX_LISTED_SERIES).map(|series| PrintedSeries {
         name: series.key.label.clone(),
         values: series.count,
         first: series.head.clone(),
@@ -271,8 +268,8 @@ fn list_series(ranked: &[&CollectedSeries], all: &[CollectedSeries]) -> Vec<Prin
         is_within_epochs: series.key.is_batched || series.is_many(),
         is_metric: direction_of(&series.key.label).is_some(),
         is_steady: series.count > 2 && !series.varies,
-    };
-    ranked.iter().copied().chain(others).take(MAX_LISTED_SERIES).map(shown).collect()
+    });
+    shown.collect()
 }
 
 /// The metric that a study names.
@@ -280,21 +277,24 @@ fn read_named_metric(text: &str, source: &MetricSource) -> (MetricChoice, Output
     let whole = ReportReader::new(source.clone(), 0).read_all(text);
     let Some(report) = whole.reports.first() else { return (MetricChoice::None, whole) };
     let source = source.text();
-    let only = || report.metrics.keys().next().cloned().unwrap_or_default();
-    let name = if source.is_empty() { only() } else { source.clone() };
+    let name = match source.is_empty() {
+        true => report.metrics.keys().next().cloned().unwrap_or_default(),
+        false => source.clone(),
+    };
     (MetricChoice::One { source, name, why: NAMED_METRIC_REASON }, whole)
 }
 
 /// The likeliest metric.
 fn find_likeliest_metric(text: &str, ranked: &[&CollectedSeries]) -> (MetricChoice, OutputReports) {
     let Some(guess) = guess_metric(text) else { return (MetricChoice::None, OutputReports::default()) };
-    let is_it = |series: &&&CollectedSeries| series.key.label == guess.name;
-    let stage = ranked.iter().find(is_it).map(|series| series.key.stage);
-    let is_held_out = |series: &&CollectedSeries| matches!(series.key.stage, Stage::Validation | Stage::Test);
+    let named = ranked.iter().find(|series| series.key.label == guess.name);
+    let stage = named.map(|series| series.key.stage);
     let is_training = stage == Some(Stage::Training);
     let why = match stage {
         Some(Stage::Validation | Stage::Test) => "it is of held-out data",
-        _ if ranked.iter().any(is_held_out) => "no other series can be found by a name or a template",
+        _ if ranked.iter().any(|series| is_held_out(series)) => {
+            "no other series can be found by a name or a template"
+        }
         _ => "its name is that of a metric",
     };
     let (source, name) = (guess.source, guess.name);
@@ -312,17 +312,17 @@ fn find_likeliest_metric(text: &str, ranked: &[&CollectedSeries]) -> (MetricChoi
 }
 
 fn length(whole: &OutputReports, declared: Option<u64>) -> Option<TrainingLength> {
-    let length = |steps, unit, origin| Some(TrainingLength { steps, unit, origin });
     let last = whole.trainings.first().and_then(|reports| reports.last()).map(|report| report.step);
     let from_zero = whole.reports.first().is_some_and(|report| report.step == 0);
-    match (declared, whole.epochs, last) {
-        (Some(declared), _, _) => length(declared, StepUnit::Epoch, LengthOrigin::Declared),
+    let (steps, unit, origin) = match (declared, whole.epochs, last) {
+        (Some(declared), _, _) => (declared, StepUnit::Epoch, LengthOrigin::Declared),
         (None, Some(epochs), _) if whole.unit == StepUnit::Epoch => {
-            length(epochs, StepUnit::Epoch, LengthOrigin::Announced)
+            (epochs, StepUnit::Epoch, LengthOrigin::Announced)
         }
-        (None, _, Some(last)) => length(last + u64::from(from_zero), whole.unit, LengthOrigin::LastValue),
-        (None, _, None) => None,
-    }
+        (None, _, Some(last)) => (last + u64::from(from_zero), whole.unit, LengthOrigin::LastValue),
+        (None, _, None) => return None,
+    };
+    Some(TrainingLength { steps, unit, origin })
 }
 
 /// The note if a declared number of epochs is not what the steps of the output count.
@@ -340,10 +340,9 @@ fn trainings(whole: &OutputReports, text: &str) -> Option<TrainingSequence> {
     let last: Vec<&str> =
         text.lines().rev().filter(|line| !line.trim().is_empty()).take(SUMMARY_SCAN_LINES).collect();
     let last: Vec<&str> = last.into_iter().rev().collect();
-    let end = |reports: &Vec<super::report::Report>| reports.last().and_then(|report| report.value);
     Some(TrainingSequence {
         values: whole.trainings.iter().map(|reports| reports.len() as u64).collect(),
-        ends: whole.trainings.iter().map(end).collect(),
+        ends: whole.trainings.iter().map(|reports| reports.last()?.value).collect(),
         summary: final_value(&last),
     })
 }

@@ -52,11 +52,11 @@ pub(crate) fn collect_series(text: &str) -> SeriesCollector {
 
 /// The series whose labels are known for a metric's, the likeliest first.
 pub(crate) fn rank_series(series: &[CollectedSeries]) -> Vec<&CollectedSeries> {
-    let is_known = |series: &&CollectedSeries| direction_of(&series.key.label).is_some();
-    // a script may print its final value alone
-    let has_current = series.iter().any(|series| is_known(&series) && !series.key.is_past);
     let mut known: Vec<&CollectedSeries> =
-        series.iter().filter(|series| is_known(series) && !(series.key.is_past && has_current)).collect();
+        series.iter().filter(|series| direction_of(&series.key.label).is_some()).collect();
+    // a script may print its final value alone
+    let has_current = known.iter().any(|series| !series.key.is_past);
+    known.retain(|series| !(series.key.is_past && has_current));
     let most = series.iter().map(|series| series.count).max().unwrap_or_default();
     let of_training: Vec<bool> = known.iter().map(|series| is_of_training(series, &known)).collect();
     let mut places: Vec<usize> = (0..known.len()).collect();
@@ -68,12 +68,13 @@ pub(crate) fn rank_series(series: &[CollectedSeries]) -> Vec<&CollectedSeries> {
 /// The labels that nothing but their numbers of values distinguishes from the likeliest one, which is the first.
 pub(crate) fn tied_labels(ranked: &[&CollectedSeries]) -> Vec<String> {
     let most = ranked.iter().map(|series| series.count).max().unwrap_or_default();
-    let place = |series: &CollectedSeries| series_rank(series, most, is_of_training(series, ranked));
-    let best = ranked.first().map(|best| place(best));
+    let ranks = ranked.iter().map(|series| series_rank(series, most, is_of_training(series, ranked)));
+    let best = ranks.clone().next();
     let mut labels: Vec<String> = ranked
         .iter()
-        .filter(|series| Some(place(series)) == best)
-        .map(|series| series.key.label.clone())
+        .zip(ranks)
+        .filter(|(_, rank)| Some(rank) == best.as_ref())
+        .map(|(series, _)| series.key.label.clone())
         .collect();
     labels.dedup();
     labels
@@ -81,16 +82,19 @@ pub(crate) fn tied_labels(ranked: &[&CollectedSeries]) -> Vec<String> {
 
 /// Whether a series without a stage is that of the training: its line or the output also has a held-out value.
 fn is_of_training(series: &CollectedSeries, known: &[&CollectedSeries]) -> bool {
-    let is_held_out = |other: &&&CollectedSeries| matches!(other.key.stage, Stage::Validation | Stage::Test);
     let (core, _) = split_stage(&series.key.label);
     let is_loss = direction_of(&series.key.label) == Some(Direction::Minimize);
-    // in a line with `Validation Loss`, `Accuracy` is of held-out data, too
-    let is_beside = |other: &&CollectedSeries| {
-        other.key.shape == series.key.shape && (is_loss || split_stage(&other.key.label).0 == core)
-    };
     let is_often = series.key.is_batched || series.is_many();
     series.key.stage == Stage::Unsaid
-        && known.iter().filter(is_held_out).any(|other| is_often || is_beside(other))
+        && known.iter().filter(|other| is_held_out(other)).any(|other| {
+            // in a line with `Validation Loss`, `Accuracy` is of held-out data, too
+            is_often
+                || other.key.shape == series.key.shape && (is_loss || split_stage(&other.key.label).0 == core)
+        })
+}
+
+pub(crate) fn is_held_out(series: &CollectedSeries) -> bool {
+    matches!(series.key.stage, Stage::Validation | Stage::Test)
 }
 
 /// The value for `--metric` that finds a series again, in the whole output as line by line, and its reports.
@@ -109,15 +113,13 @@ fn find_metric_source(
     sources(series).into_iter().find_map(|source| {
         let parsed = MetricSource::parse(&source).ok()?;
         let whole = ReportReader::new(parsed.clone(), 0).read_all(text);
-        let is_same = comparable_values(&whole.reports) == wanted;
-        // a search reads line by line, so that a metric that only the whole output shows is of no use. Of several trainings it
-        // reads the first one, and cannot be compared
-        let is_alike = || {
-            whole.trainings.len() > 1
+        let is_same = comparable_values(&whole.reports) == wanted
+            // a search reads line by line, so that a metric that only the whole output shows is of no use. Of several
+            // trainings it reads the first one, and cannot be compared
+            && (whole.trainings.len() > 1
                 || whole.goes_back
-                || comparable_values(&ReportReader::new(parsed, 0).read_lines(text)) == wanted
-        };
-        (is_same && is_alike()).then_some((source, whole))
+                || comparable_values(&ReportReader::new(parsed, 0).read_lines(text)) == wanted);
+        is_same.then_some((source, whole))
     })
 }
 

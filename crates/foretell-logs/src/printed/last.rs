@@ -14,13 +14,11 @@ use super::text::to_plain_line;
 /// assert_eq!(final_value(&["epoch 2 acc 0.93 best 0.93", "epoch 3 acc 0.91 best 0.93"]), None);
 /// ```
 pub fn final_value(lines: &[impl AsRef<str>]) -> Option<f64> {
-    let read = |line: &str| parse(&to_plain_line(line.as_bytes()).text);
-    let mut lines = lines.iter().map(AsRef::as_ref).filter(|line| !line.trim().is_empty());
-    let last = read(lines.next_back()?);
-    let repeats = lines.any(|line| {
-        let line = read(line);
-        line.shape() == last.shape() && line.place.is_named() == last.place.is_named()
-    });
+    let lines = lines.iter().map(AsRef::as_ref).filter(|line| !line.trim().is_empty());
+    let mut parsed = lines.map(|line| parse(&to_plain_line(line.as_bytes()).text));
+    let last = parsed.next_back()?;
+    let repeats =
+        parsed.any(|line| line.shape() == last.shape() && line.place.is_named() == last.place.is_named());
     let value = result_field(&last)?.reading.value(DecimalNotation::Point);
     (value.is_finite() && !repeats).then_some(value)
 }

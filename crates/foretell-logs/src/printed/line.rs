@@ -189,8 +189,8 @@ impl LineParser<'_> {
     /// Takes the epoch and the batch in a bracket at the start.
     fn take_epoch_bracket(&mut self) {
         let Some(found) = EPOCH_AND_BATCH.captures(self.text) else { return };
-        let number = |group: usize| found.get(group).and_then(|number| number.as_str().parse().ok());
-        let (epoch, epochs, batch, batches) = (number(1), number(2), number(3), number(4));
+        let [epoch, epochs, batch, batches] =
+            [1, 2, 3, 4].map(|group| found.get(group).and_then(|number| number.as_str().parse().ok()));
         self.line.place = LinePosition { epoch, epochs, batch, batches, ..LinePosition::default() };
         self.skip_to(found.get(5).map_or(0, |next| next.start()));
     }
@@ -301,10 +301,13 @@ impl LineParser<'_> {
             {
                 return true;
             }
-            let is_held_out = || matches!(stage(label), Some(Stage::Validation | Stage::Test));
             match named.counter {
                 // Iter(val) [100/100]
-                CounterUnit::Step if of.is_some() && label.contains('(') && is_held_out() => {
+                CounterUnit::Step
+                    if of.is_some()
+                        && label.contains('(')
+                        && matches!(stage(label), Some(Stage::Validation | Stage::Test)) =>
+                {
                     (place.batch, place.batches) = (Some(value), of);
                 }
                 CounterUnit::Epoch if place.epoch.is_none() && (!named.is_plural || of.is_some()) => {
@@ -377,10 +380,10 @@ impl LineParser<'_> {
     fn count_same_label(&mut self, label: &str, stage: Stage, is_past: bool) -> u8 {
         let fields = &self.line.fields;
         if fields.len() < MIN_LONG_LINE_FIELDS {
-            let same = |field: &&LabeledNumber| {
-                field.label == label && field.stage == stage && field.is_past == is_past
-            };
-            return fields.iter().filter(same).count().min(255) as u8;
+            let same = fields
+                .iter()
+                .filter(|field| field.label == label && field.stage == stage && field.is_past == is_past);
+            return same.count().min(255) as u8;
         }
         if self.counted.is_empty() {
             for field in fields {
@@ -421,16 +424,14 @@ fn is_count_before_value(token: NumberToken, text: &str) -> bool {
 
 /// The stage that a word of its own in `context` names: `train Loss`, `val: loss`, but not `train_loss`.
 fn standalone_stage(context: &str, label: &str) -> Option<Stage> {
-    let alone = |text: &str| {
-        let words = text.split(|c: char| !c.is_alphanumeric() && !"_/-.'@".contains(c));
+    let words = context.split(|c: char| !c.is_alphanumeric() && !"_/-.'@".contains(c));
+    let alone = words.filter(|word| {
         // Held-out: loss 0.5
-        let is_alone =
-            |word: &&str| !word.contains(['_', '/', '-', '.']) || words::split_stage(word).0.is_empty();
-        words.filter(is_alone).filter_map(stage).next_back()
-    };
+        !word.contains(['_', '/', '-', '.']) || words::split_stage(word).0.is_empty()
+    });
     let begin = context.len() - label.len().min(context.len());
     let before = context.get(..begin).unwrap_or(context);
-    alone(context).or_else(|| {
+    alone.filter_map(stage).next_back().or_else(|| {
         stage(before.rsplit(['{', '}']).next().unwrap_or_default()).filter(|_| before.contains('{'))
     })
 }
@@ -462,10 +463,9 @@ fn is_epoch_behind(after: &str, before: &str) -> bool {
         ["st", "nd", "rd", "th", "."].into_iter().find_map(|end| after.strip_prefix(end)).unwrap_or(after);
     let rest = rest.trim_start_matches([' ', '个']);
     let word: String = rest.chars().take_while(|c| c.is_alphabetic()).collect();
-    let is_passed = || before.trim().is_empty() || before.trim().eq_ignore_ascii_case("after");
     match word.to_lowercase().as_str() {
         "epoch" | "epoche" => true,
-        "epochs" => is_passed(),
+        "epochs" => before.trim().is_empty() || before.trim().eq_ignore_ascii_case("after"),
         _ => rest.starts_with(['轮', '期']),
     }
 }

@@ -27,8 +27,7 @@ impl PrintedNumber {
 
     /// The number times `factor`.
     pub(crate) fn scale_by(self, factor: f64) -> Self {
-        let scaled = |value: f64| value * factor;
-        Self { point: self.point.map(scaled), comma: self.comma.map(scaled) }
+        Self { point: self.point.map(|value| value * factor), comma: self.comma.map(|value| value * factor) }
     }
 
     /// The notation, as far as the number alone shows it.
@@ -176,12 +175,10 @@ fn begins_number(rest: &[u8]) -> bool {
 /// Whether a number, or a word for one, can begin at `at`: not inside a word, a path or another number.
 fn may_start_number(bytes: &[u8], at: usize) -> bool {
     let (before, rest) = bytes.split_at(at);
-    let is_part = |byte: u8| is_word_byte(byte) || byte == b'.';
     let is_free = match *before {
         [] => true,
-        [.., byte] if rest[0].is_ascii_alphabetic() => !is_part(byte) && !b"-+/@".contains(&byte),
-        [.., earlier, b'-' | b'/' | b'+'] => !is_part(earlier),
-        [.., byte] => !is_part(byte),
+        [.., byte] if rest[0].is_ascii_alphabetic() => !is_word_byte(byte) && !b".-+/@".contains(&byte),
+        [.., byte, b'-' | b'/' | b'+'] | [.., byte] => !is_word_byte(byte) && byte != b'.',
     };
     // a long line has many numbers inside of words
     let tail = &before[before.len().saturating_sub(MAX_COUNTER_NAME_BYTES)..];
@@ -230,9 +227,10 @@ fn parse_number_word(rest: &[u8]) -> Option<(usize, PrintedNumber)> {
 /// The length of a date, a clock time, a version or a size at the beginning of `rest`.
 fn non_number_length(rest: &[u8]) -> Option<usize> {
     // no expression below matches a number that a blank or a sign of a list follows
-    let digits = |from: usize| rest[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let whole = digits(0);
-    let end = if rest.get(whole) == Some(&b'.') { whole + 1 + digits(whole + 1) } else { whole };
+    let mut end = count_digits(rest);
+    if rest.get(end) == Some(&b'.') {
+        end += 1 + count_digits(&rest[end + 1..]);
+    }
     if rest.get(end).is_none_or(|next| b" \t,;)]}\"'|".contains(next)) {
         return None;
     }
@@ -249,7 +247,7 @@ fn non_number_length(rest: &[u8]) -> Option<usize> {
 
 /// The number at the beginning of `rest`, sign included, and its length.
 fn number(rest: &[u8]) -> (usize, PrintedNumber) {
-    let whole = rest.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count() + 1;
+    let whole = count_digits(&rest[1..]) + 1;
     if rest[whole..].starts_with(b".#")
         && let Some(found) = C_LIBRARY_NUMBER.captures(rest)
     {
@@ -258,36 +256,44 @@ fn number(rest: &[u8]) -> (usize, PrintedNumber) {
         return (found[0].len(), PrintedNumber::plain(value));
     }
     let Some(found) = NUMBER_DIGITS.captures(rest) else { return (1, PrintedNumber::default()) };
-    let part = |group: usize| found.get(group).map_or(&b""[..], |part| part.as_bytes());
-    let (whole, groups, decimals) = (part(1), part(2), part(3));
+    let [whole, groups, decimals] =
+        [1, 2, 3].map(|group| found.get(group).map_or(&b""[..], |part| part.as_bytes()));
     let is_group = whole.first().is_some_and(|digit| *digit != b'0') && whole.len() <= 3;
     let thousands = is_group && groups.split(|byte| *byte == b',').skip(1).all(|group| group.len() == 3);
     let many = groups.iter().filter(|byte| **byte == b',').count();
-    let by = |end: usize, point: bool, comma: bool| {
-        let read =
-            |is_meant: bool, thousands| if is_meant { parse_digits(&rest[..end], thousands) } else { None };
-        (end, PrintedNumber { point: read(point, b','), comma: read(comma, b'.') })
-    };
-    let end_of = |group: usize| found.get(group).map_or(0, |part| part.end());
+    let [whole_end, groups_end, decimals_end] =
+        [1, 2, 3].map(|group| found.get(group).map_or(0, |part| part.end()));
     if many > 0 && !thousands && (many > 1 || !decimals.is_empty()) {
         // a list without blanks
-        return by(end_of(1), true, true);
+        return read_notations(rest, whole_end, true, true);
     }
     // `1.234` may mean 1234 in a log with decimal commas, so that both readings stay until the log shows its notation
     let point_thousands = many == 0 && is_group && decimals.len() == 4;
-    if point_thousands && found.get(4).is_some() {
-        return by(end_of(4), false, true);
+    if let Some(comma_decimals) = found.get(4).filter(|_| point_thousands) {
+        return read_notations(rest, comma_decimals.end(), false, true);
     }
-    let end = end_of(3).max(end_of(2));
+    let end = decimals_end.max(groups_end);
     let exponent = NUMBER_EXPONENT.find(&rest[end..]).map_or(0, |exponent| exponent.end());
     let (is_plain, end) = (exponent == 0, end + exponent);
-    match (many, decimals.is_empty()) {
-        (0, true) => by(end, true, true),
-        (0, false) => by(end, true, point_thousands && is_plain),
-        (1, true) if is_plain => by(end, thousands, true),
-        (1, _) if !thousands || !is_plain => by(end, false, true),
-        _ => by(end, true, false),
-    }
+    let (point, comma) = match (many, decimals.is_empty()) {
+        (0, true) => (true, true),
+        (0, false) => (true, point_thousands && is_plain),
+        (1, true) if is_plain => (thousands, true),
+        (1, _) if !thousands || !is_plain => (false, true),
+        _ => (true, false),
+    };
+    read_notations(rest, end, point, comma)
+}
+
+/// The number before `end`, in each of the notations that it may be meant in.
+fn read_notations(rest: &[u8], end: usize, point: bool, comma: bool) -> (usize, PrintedNumber) {
+    let point = if point { parse_digits(&rest[..end], b',') } else { None };
+    let comma = if comma { parse_digits(&rest[..end], b'.') } else { None };
+    (end, PrintedNumber { point, comma })
+}
+
+fn count_digits(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
 /// `text` as a number, once the separators of thousands are left out.

@@ -87,8 +87,7 @@ impl MetricPattern {
     /// # Errors
     /// [`PatternError::Syntax`], and [`PatternError::Groups`] unless there is one group besides `step`.
     pub fn new(pattern: &str) -> Result<Self, PatternError> {
-        let build = |pattern: &str| RegexBuilder::new(pattern).unicode(false).build();
-        let regex = build(pattern).map_err(|error| PatternError::Syntax {
+        let regex = build_byte_regex(pattern).map_err(|error| PatternError::Syntax {
             pattern: pattern.to_owned(),
             problem: error.to_string(),
         })?;
@@ -98,7 +97,7 @@ impl MetricPattern {
         match values[..] {
             [value] => {
                 let not_finite = group_contents(pattern, value).and_then(|Range { start, end }| {
-                    build(&[&pattern[..start], NOT_FINITE, &pattern[end..]].concat()).ok()
+                    build_byte_regex(&[&pattern[..start], NOT_FINITE, &pattern[end..]].concat()).ok()
                 });
                 Ok(Self { regex, not_finite, value, heading: None })
             }
@@ -149,11 +148,15 @@ impl MetricPattern {
 
     /// The value of each match in `line`; none when nothing matches.
     pub(crate) fn find(&self, line: &[u8]) -> Vec<Result<PatternMatch, ReportProblem>> {
-        let all = |regex: &Regex| -> Vec<_> {
-            regex.captures_iter(line).filter_map(|captures| self.read_captures(&captures, line)).collect()
-        };
-        let found = all(&self.regex);
-        if found.is_empty() { self.not_finite.as_ref().map(all).unwrap_or_default() } else { found }
+        for regex in [Some(&self.regex), self.not_finite.as_ref()].into_iter().flatten() {
+            let matches = regex.captures_iter(line);
+            let matches: Vec<_> =
+                matches.filter_map(|captures| self.read_captures(&captures, line)).collect();
+            if !matches.is_empty() {
+                return matches;
+            }
+        }
+        Vec::new()
     }
 
     fn read_captures(
@@ -176,6 +179,10 @@ impl MetricPattern {
 }
 
 /// The regular expression of a template.
+fn build_byte_regex(pattern: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(pattern).unicode(false).build()
+}
+
 fn expression(text: &str) -> String {
     let mut expression = String::new();
     // otherwise the template `acc {value}` would be found in `val_acc 0.5`, too

@@ -55,9 +55,10 @@ impl MetricSource {
         if text.contains("{value}") {
             return MetricPattern::from_template(text).map(|pattern| Self::Pattern(Box::new(pattern)));
         }
-        let is_name = |character: char| character.is_alphanumeric() || "_-./:@%# '".contains(character);
         let has_letter = text.chars().any(char::is_alphanumeric);
-        if has_letter && without_remarks(text).chars().all(is_name) {
+        if has_letter
+            && without_remarks(text).chars().all(|c| c.is_alphanumeric() || "_-./:@%# '".contains(c))
+        {
             return Ok(Self::Json { field: Some(text.to_owned()) });
         }
         MetricPattern::new(text).map(|pattern| Self::Pattern(Box::new(pattern)))
@@ -93,19 +94,16 @@ pub fn metric_name_in(metric: &str) -> String {
     if matches!(MetricSource::parse(metric), Ok(MetricSource::Json { field: Some(_) })) {
         return metric.trim().to_owned();
     }
-    let value = |at: &usize| {
-        let group = &metric[*at..];
-        !group.starts_with("(?") && !metric[..*at].ends_with('\\')
-    };
     let template = metric.find("{value}");
-    let group = || metric.match_indices('(').map(|(at, _)| at).find(value);
-    let end = template.or_else(group).unwrap_or(metric.len());
+    let mut brackets = metric.match_indices('(').map(|(at, _)| at);
+    let group = brackets.find(|&at| !metric[at..].starts_with("(?") && !metric[..at].ends_with('\\'));
+    let end = template.or(group).unwrap_or(metric.len());
     // an escape stands for other characters and is no part of a name
     let escaped = metric[..end].split('\\').enumerate();
     let parts = escaped.map(|(i, part)| part.chars().skip(usize::from(i > 0)).collect::<String>());
     let plain = without_conditions(&parts.collect::<Vec<_>>().join(" "));
-    let in_name = |c: char| c.is_alphanumeric() || "_-./@".contains(c);
-    let words = plain.split(|c| !in_name(c)).map(|word| word.trim_matches(|c: char| "_-./".contains(c)));
+    let words = plain.split(|c: char| !c.is_alphanumeric() && !"_-./@".contains(c));
+    let words = words.map(|word| word.trim_matches(|c: char| "_-./".contains(c)));
     let words: Vec<&str> = words.filter(|word| word.contains(char::is_alphabetic)).collect();
     let last = words.len().checked_sub(1);
     let Some(at) = words.iter().rposition(|word| direction_of(word).is_some()).or(last) else {
@@ -148,12 +146,10 @@ fn without_remarks(text: &str) -> String {
     let (mut kept, mut rest) = (String::new(), text);
     while let Some(open) = rest.find(['(', '[']) {
         let close = if rest[open..].starts_with('(') { ')' } else { ']' };
-        let is_remark = |inside: &&str| {
-            !inside.is_empty() && inside.chars().all(|c| c.is_alphabetic() || "% /".contains(c))
-        };
-        let Some(inside) = rest[open + 1..].split(close).next().filter(is_remark) else { break };
+        let inside = rest[open + 1..].split(close).next().unwrap_or_default();
         let end = open + 1 + inside.len();
-        if !rest[end..].starts_with(close) {
+        let is_remark = !inside.is_empty() && inside.chars().all(|c| c.is_alphabetic() || "% /".contains(c));
+        if !is_remark || !rest[end..].starts_with(close) {
             break;
         }
         kept.push_str(&rest[..open]);
@@ -227,8 +223,7 @@ fn read_fields(
         Some(step) => read_step(&step)?,
     };
     let value = read_value(select_metric(&fields, field)?)?;
-    let number = |(name, value): (String, Value)| Some((name, value.as_f64()?));
-    let metrics = fields.into_iter().filter_map(number).collect();
+    let metrics = fields.into_iter().filter_map(|(name, value)| Some((name, value.as_f64()?))).collect();
     Ok(Report { step, value, training: 0, metrics })
 }
 
@@ -236,13 +231,17 @@ fn select_metric<'a>(
     fields: &'a Map<String, Value>,
     field: Option<&str>,
 ) -> Result<&'a Value, ReportProblem> {
-    let metrics = || fields.iter().filter(|(name, _)| *name != FOLD_FIELD);
-    let names = || metrics().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-    match field {
-        Some(name) => fields.get(name).ok_or_else(|| missing_field(name, names())),
-        None if metrics().count() > 1 => Err(ReportProblem::Ambiguous { found: names() }),
-        None => metrics().next().map(|(_, value)| value).ok_or_else(|| missing_field("(any)", String::new())),
+    let metrics: Vec<(&String, &Value)> = fields.iter().filter(|(name, _)| *name != FOLD_FIELD).collect();
+    match (field, &metrics[..]) {
+        (Some(name), _) => fields.get(name).ok_or_else(|| missing_field(name, join_names(&metrics))),
+        (None, []) => Err(missing_field("(any)", String::new())),
+        (None, [(_, value)]) => Ok(value),
+        (None, _) => Err(ReportProblem::Ambiguous { found: join_names(&metrics) }),
     }
+}
+
+fn join_names(metrics: &[(&String, &Value)]) -> String {
+    metrics.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn missing_field(field: &str, found: String) -> ReportProblem {

@@ -9,7 +9,7 @@ use super::report::{Report, ReportProblem};
 use super::series::{ChosenSeries, CollectedSeries, MetricName, SeriesChoice, SeriesRecord, SeriesUnit};
 use super::settle::{ReportSettler, SettleEvent, copies, is_late, notation, unit};
 use super::traceback::TracebackTracker;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many names are kept to be suggested.
 const MAX_CANDIDATE_NAMES: usize = 30;
@@ -369,12 +369,11 @@ impl ReportReader {
     fn best_choice(&self) -> Option<SeriesChoice> {
         let series = &self.collector.series;
         if let Some(earlier) = &self.earlier {
-            let fits = |least: u8| {
-                (0..series.len()).filter(move |&index| self.collector.chosen(earlier, index) == least)
-            };
-            if let Some(primary) = fits(2).next().or_else(|| fits(1).next()) {
-                let secondary = fits(1).filter(|&index| index != primary).collect();
-                return Some(SeriesChoice { primary, secondary, others: Vec::new() });
+            let fits: Vec<u8> =
+                (0..series.len()).map(|index| self.collector.chosen(earlier, index)).collect();
+            if let Some(primary) = [2, 1].iter().find_map(|fit| fits.iter().position(|own| own == fit)) {
+                let secondary = (0..fits.len()).filter(|&index| fits[index] == 1 && index != primary);
+                return Some(SeriesChoice { primary, secondary: secondary.collect(), others: Vec::new() });
             }
         }
         match &self.source {
@@ -420,30 +419,24 @@ impl ReportReader {
             return false;
         }
         let is_pattern = matches!(self.source, MetricSource::Pattern(_));
-        let places = |of: fn(&SeriesRecord) -> Option<f64>| {
-            let mut places: Vec<u64> =
-                self.held.iter().filter_map(of).map(|place| place.ceil() as u64).collect();
-            places.sort_unstable();
-            places.dedup();
-            places.len()
-        };
         let enough = 3;
         match unit(&records, self.from) {
             SeriesUnit::Epoch => {
                 // a pattern has one series, so that its first value with an epoch cannot be of another one
                 (is_pattern && first.is_own && first.place.batch.is_none())
-                    || places(|record| record.place.epoch) >= enough
+                    || self.count_held_places(|record| record.place.epoch) >= enough
             }
             SeriesUnit::Step => {
                 let goes_back = records.windows(2).any(|pair| pair[0].place.step > pair[1].place.step);
-                let is_same = |record: &&SeriesRecord| record.reading == first.reading;
                 // the numbers of ranks look like steps
-                let may_be_ranks = goes_back || records.iter().all(is_same);
-                places(|record| record.place.step) >= enough
+                let may_be_ranks = goes_back || records.iter().all(|record| record.reading == first.reading);
+                self.count_held_places(|record| record.place.step) >= enough
                     && series[choice.primary].places >= 2
                     && !may_be_ranks
             }
-            SeriesUnit::Bar | SeriesUnit::Tick => places(|record| record.place.batch) >= 3,
+            SeriesUnit::Bar | SeriesUnit::Tick => {
+                self.count_held_places(|record| record.place.batch) >= enough
+            }
             // a heading may come late, and a value may come from several ranks
             SeriesUnit::Count => {
                 // the first parts of an epoch may be those of the only one
@@ -456,6 +449,13 @@ impl ReportReader {
                     || (copies > 1 && records.len() > MIN_COUNTED_VALUES.max(2 * copies))
             }
         }
+    }
+
+    /// The number of different places, such as epochs, of the held records.
+    fn count_held_places(&self, place: fn(&SeriesRecord) -> Option<f64>) -> usize {
+        let places: BTreeSet<u64> =
+            self.held.iter().filter_map(place).map(|place| place.ceil() as u64).collect();
+        places.len()
     }
 
     /// Chooses the series and settles the held records.
@@ -493,11 +493,10 @@ impl ReportReader {
         }
         // where lines name their steps themselves, a line above them without one is no report: code, a setting
         let takes_first = records.iter().any(|record| record.place.is_named() && !record.is_placed);
-        let is_part = |record: &SeriesRecord| record.place.epoch.is_some_and(|epoch| epoch.fract() != 0.0);
-        let is_only = || records.iter().all(|record| record.place.epochs == Some(1.0));
         let is_within = unit == SeriesUnit::Count
             && records.len() > 1
-            && (records.iter().any(|record| is_part(record)) || is_only());
+            && (records.iter().any(|record| record.place.epoch.is_some_and(|epoch| epoch.fract() != 0.0))
+                || records.iter().all(|record| record.place.epochs == Some(1.0)));
         self.notes.extend(self.choice_note(&choice));
         if is_within {
             self.notes.push("all values lie within one epoch, so they are counted: 1, 2, 3".to_owned());
@@ -550,11 +549,12 @@ impl ReportReader {
         };
         let is_primary = record.series == choice.primary;
         let series = &self.collector.series;
-        let is_like = || {
-            let (key, own) = (&series[record.series].key, &series[choice.primary].key);
-            chosen.fit(key) > 0 && key.is_past == own.is_past
-        };
-        if is_primary || is_like() { settler.take(record, is_primary) } else { Vec::new() }
+        let (key, own) = (&series[record.series].key, &series[choice.primary].key);
+        if is_primary || chosen.fit(key) > 0 && key.is_past == own.is_past {
+            settler.take(record, is_primary)
+        } else {
+            Vec::new()
+        }
     }
 
     /// The reports that are certain by one more record.
@@ -702,8 +702,7 @@ impl ReportReader {
                 runs.len()
             ));
         }
-        let all = |run: BTreeMap<u64, Report>| run.into_values().collect();
-        whole.trainings = runs.into_iter().map(all).collect();
+        whole.trainings = runs.into_iter().map(|run| run.into_values().collect()).collect();
         whole.reports = whole.trainings.last().cloned().unwrap_or_default();
         self.note_sparse_values(whole.reports.len());
         whole.goes_back = self.goes_back;

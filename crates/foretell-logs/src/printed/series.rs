@@ -222,12 +222,12 @@ impl MetricName {
 
     /// The series of this name to be read, by the rules of [`crate::printed`].
     pub(crate) fn choose(&self, series: &[CollectedSeries]) -> Option<SeriesChoice> {
-        let fitting = || series.iter().enumerate().filter(|(_, series)| series.fit > 0);
-        let most = fitting().map(|(_, series)| series.places.max(series.count)).max()?;
-        let rank = |(index, series): &(usize, &CollectedSeries)| {
+        let fitting: Vec<_> = series.iter().enumerate().filter(|(_, series)| series.fit > 0).collect();
+        let most = fitting.iter().map(|(_, series)| series.places.max(series.count)).max()?;
+        let (_, best) = fitting.iter().min_by_key(|(index, series)| {
             let CollectedSeries { key, fit, count, .. } = series;
             let is_past = key.is_past && !self.is_past;
-            let alike = fitting().filter(|(_, other)| other.key.is_like(key));
+            let alike = fitting.iter().filter(|(_, other)| other.key.is_like(key));
             let is_rare = alike.map(|(_, other)| other.places.max(other.count)).sum::<u64>() < 2 && most >= 3;
             let stage = if self.stage.is_some() { 0 } else { key.stage.place() };
             (
@@ -241,21 +241,17 @@ impl MetricName {
                 (key.is_batched, *count == 0),
                 (key.nth, *index),
             )
-        };
-        let (_, best) = fitting().min_by_key(rank)?;
+        })?;
         // of lines of several forms, the form of most: a heading may only look like that of a table
-        let alike = fitting().filter(|(_, other)| other.key.is_like(&best.key)).rev();
+        let alike = fitting.iter().copied().filter(|(_, other)| other.key.is_like(&best.key)).rev();
         let (primary, best) = alike.max_by_key(|(_, other)| (other.places, other.count))?;
-        let like =
-            |(index, other): &(usize, &CollectedSeries)| *index != primary && other.key.is_like(&best.key);
-        let is_other = |(index, other): &(usize, &CollectedSeries)| {
-            *index != primary
-                && !other.key.is_like(&best.key)
-                && other.key.is_past == best.key.is_past
-                && other.fit.min(4) == best.fit.min(4)
-        };
-        let others = fitting().filter(is_other).map(|(index, _)| index).collect();
-        let secondary = fitting().filter(like).map(|(index, _)| index).collect();
+        let rest = fitting.into_iter().filter(|(index, _)| *index != primary);
+        let (like, mut unlike): (Vec<_>, Vec<_>) = rest.partition(|(_, other)| other.key.is_like(&best.key));
+        unlike.retain(|(_, other)| {
+            other.key.is_past == best.key.is_past && other.fit.min(4) == best.fit.min(4)
+        });
+        let [secondary, others] =
+            [like, unlike].map(|series| series.into_iter().map(|(index, _)| index).collect());
         Some(SeriesChoice { primary, secondary, others })
     }
 }
@@ -263,13 +259,13 @@ impl MetricName {
 impl MetricName {
     /// Whether a series that came once so far is held-out while the one to be `read` is not: it may come rarely.
     pub(crate) fn has_rival(&self, series: &[CollectedSeries], read: &CollectedSeries) -> bool {
-        let is_better = |other: &CollectedSeries| {
-            other.fit > 0
-                && !other.key.is_past
-                && other.key.group.is_empty()
-                && other.key.stage.place() < read.key.stage.place()
-        };
-        self.stage.is_none() && series.iter().any(is_better)
+        self.stage.is_none()
+            && series.iter().any(|other| {
+                other.fit > 0
+                    && !other.key.is_past
+                    && other.key.group.is_empty()
+                    && other.key.stage.place() < read.key.stage.place()
+            })
     }
 }
 

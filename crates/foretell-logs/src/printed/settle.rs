@@ -24,33 +24,24 @@ pub(crate) enum SettleEvent {
 
 /// The unit of the steps of `records`, for a training that continues after step `from`.
 pub(crate) fn unit(records: &[&SeriesRecord], from: u64) -> SeriesUnit {
-    let half = |number: usize| number * 2 >= records.len();
-    let distinct = |of: fn(&SeriesRecord) -> Option<f64>| {
-        let mut all: Vec<u64> =
-            records.iter().filter_map(|record| of(record)).map(|at| at.ceil() as u64).collect();
-        let named = all.len();
-        all.sort_unstable();
-        all.dedup();
-        (named, all.len())
-    };
-    let (epochs, different_epochs) = distinct(|record| record.place.epoch);
-    let (steps, different_steps) = distinct(|record| record.place.step);
-    let (batches, different_batches) = distinct(|record| record.place.batch);
+    let (epochs, different_epochs) = count_places(records, |record| record.place.epoch);
+    let (steps, different_steps) = count_places(records, |record| record.place.step);
+    let (batches, different_batches) = count_places(records, |record| record.place.batch);
     // a heading that never changes may be a setting
-    let is_epoch = |record: &&SeriesRecord| {
+    let has_epoch = records.iter().any(|record| {
         record.is_own
             || record.place.epochs.is_some()
             || record.place.epoch.is_some_and(|epoch| epoch <= from as f64 + 1.0)
-    };
+    });
     let is_unsure = records.iter().any(|record| record.place.is_unsure);
     let ascend = records.windows(2).all(|pair| pair[0].place.step <= pair[1].place.step);
-    let counts_steps = half(steps)
+    let counts_steps = steps * 2 >= records.len()
         // a number that may be an amount, as in `Steps: 1000`, counts as a step only if it never falls
         && (!is_unsure || ascend)
         && (different_steps > 1 || (records.len() == 1 && epochs == 0 && !records[0].place.is_unsure));
     let are_batches =
         records.iter().any(|record| record.place.batch.is_some() || record.place.batches.is_some());
-    if half(epochs) && (different_epochs > 1 || records.iter().copied().any(|record| is_epoch(&record))) {
+    if epochs * 2 >= records.len() && (different_epochs > 1 || has_epoch) {
         return unit_below_epochs(records, different_epochs, are_batches);
     }
     if counts_steps && counts_ranks(records) {
@@ -80,43 +71,54 @@ fn is_redrawn(records: &[&SeriesRecord]) -> bool {
 
 /// The unit of records with epochs: the finer count where an epoch has several values and each has a step of its own.
 fn unit_below_epochs(records: &[&SeriesRecord], epochs: usize, are_batches: bool) -> SeriesUnit {
-    let rises = |of: fn(&SeriesRecord) -> Option<f64>| {
-        records.len() > 2
-            && records.windows(2).all(|pair| of(pair[0]).zip(of(pair[1])).is_some_and(|(a, b)| a < b))
-    };
     let is_one = epochs == 1 && records.iter().all(|record| record.place.epochs.is_none_or(|all| all <= 1.0));
-    let is_finer = epochs < records.len() && rises(|record| record.place.step) && (!are_batches || is_one);
-    if is_finer {
+    let steps_rise = places_rise(records, |record| record.place.step);
+    if epochs < records.len() && steps_rise && (!are_batches || is_one) {
         return SeriesUnit::Step;
     }
     // a training of one epoch that names parts of it
     let is_only = records.len() > 2 && records.iter().all(|record| record.place.epochs == Some(1.0));
-    let in_parts = is_one && !are_batches && (is_only || rises(|record| record.place.epoch));
+    let in_parts = is_one && !are_batches && (is_only || places_rise(records, |record| record.place.epoch));
     if in_parts { SeriesUnit::Count } else { SeriesUnit::Epoch }
+}
+
+/// Whether each of at least three records is at a later place than the one before.
+fn places_rise(records: &[&SeriesRecord], place: fn(&SeriesRecord) -> Option<f64>) -> bool {
+    records.len() > 2
+        && records.windows(2).all(|pair| place(pair[0]).zip(place(pair[1])).is_some_and(|(a, b)| a < b))
+}
+
+/// The number of records with a place, and the number of different places.
+fn count_places(records: &[&SeriesRecord], place: fn(&SeriesRecord) -> Option<f64>) -> (usize, usize) {
+    let mut places: Vec<u64> =
+        records.iter().filter_map(|record| place(record)).map(|place| place.ceil() as u64).collect();
+    let named = places.len();
+    places.sort_unstable();
+    places.dedup();
+    (named, places.len())
 }
 
 /// Whether the steps number the ranks that print the same value each: 0, 1, 2, 0, 1, 2.
 fn counts_ranks(records: &[&SeriesRecord]) -> bool {
     let copies = copies(records, 2);
-    let step = |record: &SeriesRecord| record.place.step.map(f64::to_bits);
-    copies > 1 && records[copies..].iter().zip(records).all(|(later, first)| step(later) == step(first))
+    let steps = records.iter().map(|record| record.place.step.map(f64::to_bits));
+    copies > 1 && steps.clone().skip(copies).zip(steps).all(|(later, first)| later == first)
 }
 
 /// The notation of the numbers of `records`, if need be from other numbers of the output.
 pub(crate) fn notation(records: &[&SeriesRecord], all: [u32; 2]) -> Result<DecimalNotation, ReportProblem> {
-    let shows = |notation| records.iter().any(|record| record.reading.evidence() == Some(notation));
-    let is_comma = |record: &&&SeriesRecord| {
-        record.reading.is_ambiguous() && record.reading.point > record.reading.comma
-    };
-    match (shows(DecimalNotation::Point), shows(DecimalNotation::Comma), all) {
+    let [shows_point, shows_comma] = [DecimalNotation::Point, DecimalNotation::Comma]
+        .map(|notation| records.iter().any(|record| record.reading.evidence() == Some(notation)));
+    let mut readings = records.iter().map(|record| record.reading);
+    match (shows_point, shows_comma, all) {
         (true, _, _) => Ok(DecimalNotation::Point),
         (_, true, _) => Ok(DecimalNotation::Comma),
         (_, _, [0, commas]) if commas > 0 => Ok(DecimalNotation::Comma),
-        (_, _, [0, 0]) => match records.iter().find(is_comma) {
+        (_, _, [0, 0]) => match readings.find(|read| read.is_ambiguous() && read.point > read.comma) {
             None => Ok(DecimalNotation::Point),
-            Some(record) => {
-                let show = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-                let (point, comma) = (show(record.reading.point), show(record.reading.comma));
+            Some(PrintedNumber { point, comma }) => {
+                let [point, comma] =
+                    [point, comma].map(|value| value.map_or(String::new(), |value| value.to_string()));
                 Err(ReportProblem::Notation { found: comma.replace('.', ","), point, comma })
             }
         },
@@ -129,43 +131,51 @@ const MAX_COPIES: usize = 16;
 
 /// How often each value is printed, as by several handlers or ranks: 1 unless all values come in equal groups, at least `least` values in all.
 pub(crate) fn copies(records: &[&SeriesRecord], least: usize) -> usize {
-    let bits = |record: &SeriesRecord| record.reading.value(DecimalNotation::Point).to_bits();
-    let varies = records.iter().any(|record| bits(record) != bits(records[0]));
-    let are_equal = |group: &[&SeriesRecord]| group.iter().all(|record| bits(record) == bits(group[0]));
-    let fits = |&copies: &usize| {
-        records.len() >= least.max(2 * copies) && records.chunks_exact(copies).all(are_equal)
-    };
+    let bits: Vec<u64> = records.iter().map(|record| value_bits(record)).collect();
+    if bits.iter().all(|own| *own == bits[0]) {
+        return 1;
+    }
     let most = MAX_COPIES.min(records.len() / 2);
     // the largest group first, because six copies would pass for three pairs
-    if varies { (2..=most).rev().find(fits).unwrap_or(1) } else { 1 }
+    let largest = (2..=most).rev().find(|&copies| {
+        records.len() >= least.max(2 * copies)
+            && bits.chunks_exact(copies).all(|group| group.iter().all(|own| *own == group[0]))
+    });
+    largest.unwrap_or(1)
+}
+
+fn value_bits(record: &SeriesRecord) -> u64 {
+    record.reading.value(DecimalNotation::Point).to_bits()
+}
+
+fn report_bits(report: &Report) -> u64 {
+    report.value.map_or(0, f64::to_bits)
 }
 
 /// Whether a bar shows each value in the next epoch, from its first tick on, and seldom before.
 pub(crate) fn is_late(records: &[&SeriesRecord]) -> bool {
-    let place = |record: &SeriesRecord| record.place.epoch.zip(record.place.batch);
-    if !records.iter().all(|record| place(record).is_some())
+    if !records.iter().all(|record| record.place.epoch.is_some() && record.place.batch.is_some())
         || !records.iter().any(|record| record.is_transient)
     {
         return false;
     }
     let epochs: Vec<&[&SeriesRecord]> = records.chunk_by(|a, b| a.place.epoch == b.place.epoch).collect();
-    let bits = |record: &SeriesRecord| record.reading.value(DecimalNotation::Point).to_bits();
-    let changes =
-        |epoch: &[&SeriesRecord]| epoch.windows(2).filter(|pair| bits(pair[0]) != bits(pair[1])).count();
-    // a bar may be drawn once more before its epoch ends: the next epoch begins with the same value then
-    let is_carried = |pair: &[&[&SeriesRecord]]| match (changes(pair[0]), pair[0].last(), pair[1].first()) {
-        (0, ..) => true,
-        (1, Some(last), Some(next)) => bits(last) == bits(next),
-        _ => false,
-    };
-    let begins = |epoch: &&[&SeriesRecord]| epoch[0].place.batch < epoch[0].place.batches;
     let over = &epochs[..epochs.len().saturating_sub(1)];
     over.len() >= 2
-        && epochs.windows(2).all(is_carried)
+        // a bar may be drawn once more before its epoch ends: the next epoch begins with the same value then
+        && epochs.windows(2).all(|pair| match (count_changes(pair[0]), pair[0].last(), pair[1].first()) {
+            (0, ..) => true,
+            (1, Some(last), Some(next)) => value_bits(last) == value_bits(next),
+            _ => false,
+        })
         // the first epoch may show the value of a test before it, and once only
-        && over.iter().any(|epoch| epoch.len() > 1 && changes(epoch) == 0)
-        && epochs.iter().all(begins)
-        && over.iter().any(|epoch| bits(epoch[0]) != bits(over[0][0]))
+        && over.iter().any(|epoch| epoch.len() > 1 && count_changes(epoch) == 0)
+        && epochs.iter().all(|epoch| epoch[0].place.batch < epoch[0].place.batches)
+        && over.iter().any(|epoch| value_bits(epoch[0]) != value_bits(over[0][0]))
+}
+
+fn count_changes(records: &[&SeriesRecord]) -> usize {
+    records.windows(2).filter(|pair| value_bits(pair[0]) != value_bits(pair[1])).count()
 }
 
 /// The last epoch of a bar that shows values late.
@@ -349,9 +359,8 @@ impl ReportSettler {
             let is_own = shown.is_full || shown.last.value != shown.first;
             return (Some(shown.last).filter(|_| is_own), false);
         }
-        let is_late = |pending: &PendingEpoch| pending.first.is_some() && !pending.is_transient;
         if self.has_single_values()
-            && let Some(pending) = self.pending.as_mut().filter(|pending| is_late(pending))
+            && let Some(pending) = self.pending.as_mut().filter(|pending| !pending.is_transient)
             && let Some(first) = pending.first.take()
         {
             pending.report = first;
@@ -422,17 +431,16 @@ impl ReportSettler {
             return Vec::new();
         }
         let is_redrawn = before.as_ref().is_some_and(|(at, _)| *at == tick);
-        let bits = |report: &Report| report.value.map_or(0, f64::to_bits);
         if is_ahead {
             if is_redrawn {
                 return Vec::new();
             }
             let drawn_at_once =
-                before.filter(|(_, last)| self.given != Some(bits(last))).map(|(_, last)| last);
+                before.map(|(_, last)| last).filter(|last| self.given != Some(report_bits(last)));
             return self.emit_report(Report { step: tick, ..drawn_at_once.unwrap_or(report) });
         }
         // the value of the tick before: this tick has it, too, if no other is drawn
-        let is_stale = self.given == Some(bits(&report));
+        let is_stale = self.given == Some(report_bits(&report));
         if is_redrawn && (is_stale || self.pending.is_none()) {
             return Vec::new();
         }
@@ -450,18 +458,14 @@ impl ReportSettler {
     }
 
     fn emit_report(&mut self, report: Report) -> Vec<SettleEvent> {
-        self.given = Some(report.value.map_or(0, f64::to_bits));
+        self.given = Some(report_bits(&report));
         vec![SettleEvent::Report(report)]
     }
 
     fn report(&self, step: u64, record: &SeriesRecord) -> Report {
         let notation = if self.chosen.comma { DecimalNotation::Comma } else { DecimalNotation::Point };
-        let finite = |value: f64| Some(value).filter(|value| value.is_finite());
-        let others = record.others.iter();
-        let number = |(name, reading): &(String, PrintedNumber)| {
-            Some((name.clone(), finite(reading.value(notation))?))
-        };
-        let metrics = others.filter_map(number).collect();
-        Report { step, value: finite(record.reading.value(notation)), training: 0, metrics }
+        let value = Some(record.reading.value(notation)).filter(|value| value.is_finite());
+        let others = record.others.iter().map(|(name, reading)| (name.clone(), reading.value(notation)));
+        Report { step, value, training: 0, metrics: others.filter(|(_, value)| value.is_finite()).collect() }
     }
 }

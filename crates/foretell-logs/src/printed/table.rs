@@ -52,6 +52,12 @@ pub(crate) fn is_rule(text: &str) -> bool {
         && text.contains(['-', '=', '_', '*', '#', '~'])
 }
 
+fn filled_cells(text: &str, sign: CellSeparator) -> Vec<&str> {
+    let mut cells = cells(text, sign);
+    cells.retain(|cell| !cell.is_empty());
+    cells
+}
+
 fn cells(text: &str, sign: CellSeparator) -> Vec<&str> {
     let text = text.trim();
     match sign {
@@ -148,28 +154,24 @@ impl PrintedTable {
     /// `Train  Valid` above `Epoch  Loss  Acc  Loss  Acc`.
     pub(crate) fn under(self, above: &str) -> Self {
         let is_blank = self.sign.is_blank();
-        let is_half = |cell: &&str| heading(cell).is_some() && counter(cell).is_none();
-        let halves = |sign| -> Vec<&str> {
-            let mut upper = cells(above, sign);
-            upper.retain(|cell| !cell.is_empty());
-            upper
-        };
         let mut names = self.names.clone();
-        let mut upper = if is_blank { halves(CellSeparator::Blanks) } else { halves(self.sign) };
+        let mut upper = filled_cells(above, if is_blank { CellSeparator::Blanks } else { self.sign });
         if is_blank && upper.len() != names.len() {
             // a long name may leave a single blank to the next
             names = names.iter().flat_map(|name| name.split(' ').map(str::to_owned)).collect();
         }
         if upper.len() == 1 && is_blank {
-            upper = halves(CellSeparator::Blank);
+            upper = filled_cells(above, CellSeparator::Blank);
         }
-        if !upper.iter().all(is_half) || upper.is_empty() || names.len() > MAX_GROUPED_COLUMNS {
+        if !upper.iter().all(|cell| heading(cell).is_some() && counter(cell).is_none())
+            || upper.is_empty()
+            || names.len() > MAX_GROUPED_COLUMNS
+        {
             return self;
         }
-        let join = |upper: &str, name: &String| format!("{upper} {name}");
         let counted = count_unpaired(&names, upper.len());
         if is_blank && upper.len() + counted == names.len() {
-            let joined = upper.iter().zip(&names[counted..]).map(|(upper, name)| join(upper, name));
+            let joined = upper.iter().zip(&names[counted..]).map(|(upper, name)| format!("{upper} {name}"));
             return Self { names: names[..counted].iter().cloned().chain(joined).collect(), ..self };
         }
         // the names of each group are the same
@@ -177,11 +179,14 @@ impl PrintedTable {
             .map(|at| names[..at].iter().filter(|name| **name == names[at]).count())
             .collect();
         let is_grouped = groups.is_sorted() && groups.last() == Some(&(upper.len() - 1)) && upper.len() > 1;
-        let named = |(at, name): (usize, &String)| match counter(name) {
-            None => join(upper[groups[at]], name),
+        if !is_grouped {
+            return self;
+        }
+        let grouped = names.iter().zip(groups).map(|(name, group)| match counter(name) {
+            None => format!("{} {name}", upper[group]),
             Some(_) => name.clone(),
-        };
-        if is_grouped { Self { names: names.iter().enumerate().map(named).collect(), ..self } } else { self }
+        });
+        Self { names: grouped.collect(), ..self }
     }
 
     /// The two lines of one heading, joined column by column.
@@ -191,9 +196,9 @@ impl PrintedTable {
         let is_under = self.rows == 0
             && matches!(self.sign, CellSeparator::Bar | CellSeparator::Blanks)
             && under.len() + counted == self.names.len();
-        let has_name = |cell: &&&str| cell.chars().any(char::is_alphabetic);
         let none_is_number = under.iter().all(|cell| tokens(cell).is_empty());
-        (is_under && none_is_number && under.iter().any(|cell| has_name(&cell))).then(|| {
+        let has_name = under.iter().any(|cell| cell.contains(char::is_alphabetic));
+        (is_under && none_is_number && has_name).then(|| {
             let blank = std::iter::repeat_n(&"", counted);
             let names = self
                 .names

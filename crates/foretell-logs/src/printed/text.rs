@@ -72,10 +72,10 @@ pub fn to_plain_line(line: &[u8]) -> PlainLine<'_> {
     let (text, redraws) = if is_simple {
         (String::from_utf8_lossy(line), false)
     } else {
-        let goes_up = |found: bytes::Captures<'_>| found.get(1).is_some_and(|last| last.as_bytes() == b"A");
         let bytes = ESCAPE_SEQUENCE.replace_all(line, &b""[..]);
         let text = String::from_utf8_lossy(&bytes).chars().filter_map(drawn).collect();
-        (Cow::Owned(text), ESCAPE_SEQUENCE.captures_iter(line).any(goes_up))
+        let mut last_letters = ESCAPE_SEQUENCE.captures_iter(line).filter_map(|found| found.get(1));
+        (Cow::Owned(text), last_letters.any(|last| last.as_bytes() == b"A"))
     };
     let may_wrap = text.contains(['(', '<']) && WRAPPED_NUMBER.is_match(&text);
     PlainLine { text: if may_wrap { Cow::Owned(unwrap_numbers(&text)) } else { text }, redraws }
@@ -153,15 +153,13 @@ fn prefix_part(text: &str, is_inside: bool, is_level: bool) -> Option<(usize, bo
     let source = LOGGER_SOURCE.captures(text)?;
     let is_path = source[1].contains("__") || source[1].contains([':', '.']);
     // a logger behind its level, but not a name of its message: `val - loss 1`
-    let is_logger = || {
-        let rest = text[source[1].len()..].trim_start_matches([' ', '-', '|']);
-        let is_of_message = stage(&source[1]).is_some()
-            || counter(&source[1]).is_some()
-            || direction_of(&source[1]).is_some();
-        !is_of_message && rest.starts_with(char::is_alphabetic)
-    };
-    (is_path || !is_level && source.get(2).is_some() || is_level && is_logger())
-        .then(|| (source[1].len(), false))
+    let rest = text[source[1].len()..].trim_start_matches([' ', '-', '|']);
+    let is_logger = is_level
+        && rest.starts_with(char::is_alphabetic)
+        && stage(&source[1]).is_none()
+        && counter(&source[1]).is_none()
+        && direction_of(&source[1]).is_none();
+    (is_path || !is_level && source.get(2).is_some() || is_logger).then(|| (source[1].len(), false))
 }
 
 #[cfg(test)]

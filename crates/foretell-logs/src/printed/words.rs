@@ -161,24 +161,16 @@ const CONTEXT_SENSES: WordSenses = ANY_STAGE | EPOCH | STEP | BATCH | GROUP_WORD
 /// An expression for text that has a word of one of these `wanted` senses, in any letters, or `hint`. It also matches text that only looks so:
 /// a word of four letters or more may be part of another one, and a shorter one ends where its letters do, or begins with a capital.
 fn word_expression(wanted: WordSenses, hint: &str) -> String {
-    let words = || {
-        SENSE_WORDS
-            .iter()
-            .filter(|(sense, _)| sense & wanted != 0)
-            .flat_map(|(_, list)| list.split_ascii_whitespace())
-    };
-    let (long, short): (Vec<&str>, Vec<&str>) = words().partition(|word| word.len() > 3 || !word.is_ascii());
-    let join =
-        |words: &[&str]| words.iter().map(|word| regex_syntax::escape(word)).collect::<Vec<_>>().join("|");
-    let capital = |word: &&str| word[..1].to_uppercase() + &word[1..];
-    let capitals: Vec<String> = short.iter().map(capital).collect();
-    let capitals = join(&capitals.iter().map(String::as_str).collect::<Vec<_>>());
+    let lists = SENSE_WORDS.iter().filter(|(sense, _)| sense & wanted != 0);
+    let words = lists.flat_map(|(_, list)| list.split_ascii_whitespace());
+    let (long, short): (Vec<String>, Vec<String>) =
+        words.map(str::to_owned).partition(|word| word.len() > 3 || !word.is_ascii());
+    let capitals = short.iter().map(|word| word[..1].to_uppercase() + &word[1..]).collect();
+    let [long, short, capitals] = [&long, &short, &capitals].map(|words: &Vec<String>| {
+        words.iter().map(|word| regex_syntax::escape(word)).collect::<Vec<_>>().join("|")
+    });
     // 第 stands before the number of an epoch, 个 and 期 behind it
-    format!(
-        "(?i:{hint}|第|个|期|{})|(?:^|[^A-Za-z])(?i:{})(?:$|[^a-z])|(?:{capitals})(?:$|[^a-z])",
-        join(&long),
-        join(&short)
-    )
+    format!("(?i:{hint}|第|个|期|{long})|(?:^|[^A-Za-z])(?i:{short})(?:$|[^a-z])|(?:{capitals})(?:$|[^a-z])")
 }
 
 /// Finds a `hint` in any letters, or a word that may change how the lines below are read.
@@ -210,9 +202,8 @@ fn senses(word: &str) -> WordSenses {
 
 /// The words of `text`; `Acc@1` and `mAP50-95` are one word each, and `ValidationLoss` is two.
 fn split(text: &str) -> impl DoubleEndedIterator<Item = &str> {
-    let in_word = |c: char| c.is_alphanumeric() || "@%".contains(c);
-    let words = text.split(move |c| !in_word(c)).filter(|word| word.contains(char::is_alphanumeric));
-    words.flat_map(|word| {
+    let words = text.split(|c: char| !c.is_alphanumeric() && !"@%".contains(c));
+    words.filter(|word| word.contains(char::is_alphanumeric)).flat_map(|word| {
         let (stage, rest) = word.split_at(stage_in_front(word));
         [stage, rest].into_iter().filter(|part| !part.is_empty())
     })
@@ -273,10 +264,11 @@ pub(crate) fn is_past_line(text: &str) -> bool {
         return false;
     }
     let all: Vec<WordSenses> = split(text).map(senses).collect();
-    let is_of_values = |at: usize| {
-        all[at] & SAVE_VERB != 0 && all[at + 1..].iter().take(2).any(|next| next & VALUE_NOUN != 0)
-    };
-    all.iter().enumerate().any(|(at, word)| word & PAST_LINE != 0 && !is_of_values(at))
+    all.iter().enumerate().any(|(at, word)| {
+        let is_of_values =
+            word & SAVE_VERB != 0 && all[at + 1..].iter().take(2).any(|next| next & VALUE_NOUN != 0);
+        word & PAST_LINE != 0 && !is_of_values
+    })
 }
 
 /// Whether a line marks the epoch that it names as ended, without naming a stage, which may end earlier.
@@ -367,11 +359,12 @@ pub(crate) fn is_training(word: &str, has_total: bool) -> bool {
 
 /// Words of `text` such as `rank0` and `fold_2`.
 pub(crate) fn groups(text: &str) -> String {
-    let is_one = |word: &String| {
+    let mut words = words(&text.replace('_', ""));
+    words.retain(|word| {
         let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
         name.len() < word.len() && is_group(name)
-    };
-    words(&text.replace('_', "")).into_iter().filter(is_one).collect::<Vec<_>>().join(" ")
+    });
+    words.join(" ")
 }
 
 /// The word that a line begins with as the item of a list: `  cat: acc = 0.5`, but not `val: acc = 0.5`.
@@ -379,12 +372,13 @@ pub(crate) fn item(text: &str) -> String {
     let Some((first, rest)) = text.split_once(':') else { return String::new() };
     let word = first.trim().trim_start_matches(['-', '*']).trim_start();
     let is_word = word.len() > 1 && word.chars().all(|c| c.is_alphabetic() || c == '_');
-    let is_known = || stage(word).is_some() || is_past(word) || senses(word) & REPORT_START != 0;
-    let has_label = || {
-        let between = rest.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
-        label(between).0.contains(char::is_alphabetic)
-    };
-    let is_item = is_word && rest.starts_with(' ') && !is_known() && has_label();
+    let between = rest.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
+    let is_item = is_word
+        && rest.starts_with(' ')
+        && stage(word).is_none()
+        && !is_past(word)
+        && senses(word) & REPORT_START == 0
+        && label(between).0.contains(char::is_alphabetic);
     if is_item { word.to_lowercase() } else { String::new() }
 }
 
@@ -413,9 +407,10 @@ pub(crate) fn counter(label: &str) -> Option<NamedCounter> {
         token = tokens.next()?;
     }
     let mut parts: Vec<String> = if token.is_ascii() { words_of_name(token) } else { words(token) };
-    let is_behind = |word: &String| senses(word) & COUNTER_SUFFIX != 0 || stage_of(word).is_some();
     let all = parts.len();
-    while parts.len() > 1 && parts.last().is_some_and(is_behind) {
+    while parts.len() > 1
+        && parts.last().is_some_and(|word| senses(word) & COUNTER_SUFFIX != 0 || stage_of(word).is_some())
+    {
         parts.pop();
     }
     // steps_completed
@@ -432,9 +427,9 @@ pub(crate) fn counter(label: &str) -> Option<NamedCounter> {
         && word.ends_with('s')
         && word != "timesteps"
         && !(word == "updates" && parts.iter().any(|part| part == "num"));
-    let is_setting = |part: &String| {
-        senses(part) & COUNTER_PREFIX == 0 || (part == "num" && counter == CounterUnit::Epoch)
-    };
+    let is_setting = parts
+        .iter()
+        .any(|part| senses(part) & COUNTER_PREFIX == 0 || (part == "num" && counter == CounterUnit::Epoch));
     let mut before = tokens.take(2);
     let nearest = before.next().unwrap_or_default();
     let second = before.next().unwrap_or_default();
@@ -442,10 +437,7 @@ pub(crate) fn counter(label: &str) -> Option<NamedCounter> {
     let is_per = has_sense(nearest, PER_COUNTER) || has_sense(second, PER_COUNTER);
     // best_model Epoch 3
     let is_of_name = nearest.contains(['_', '-', '/']);
-    let is_counter = !(parts.iter().any(is_setting)
-        || has_sense(nearest, NO_COUNTER) && !is_of_name
-        || is_of_many
-        || is_per);
+    let is_counter = !(is_setting || has_sense(nearest, NO_COUNTER) && !is_of_name || is_of_many || is_per);
     let is_unit = !nearest.is_empty() && !has_sense(nearest, COUNTER_PREFIX);
     is_counter.then_some(NamedCounter { counter, is_plural, is_unit })
 }
@@ -494,12 +486,14 @@ pub(crate) fn trim_fillers(text: &str) -> &str {
 
 /// `text` without a closing bracket at its end that nothing opened.
 fn trim_unopened_bracket(text: &str) -> &str {
-    let is_open = |open: char, close: char| text.matches(open).count() >= text.matches(close).count();
-    match text.chars().next_back() {
-        Some(')') if !is_open('(', ')') => text[..text.len() - 1].trim_end(),
-        Some(']') if !is_open('[', ']') => text[..text.len() - 1].trim_end(),
-        _ => text,
+    for (open, close) in [('(', ')'), ('[', ']')] {
+        if let Some(rest) = text.strip_suffix(close)
+            && text.matches(open).count() < text.matches(close).count()
+        {
+            return rest.trim_end();
+        }
     }
+    text
 }
 
 /// So many letters before a point are a word cut short: `Avg. loss`.
