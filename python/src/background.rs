@@ -31,12 +31,16 @@ pub(crate) fn run<T: Send + 'static>(
 ) -> PyResult<T> {
     let workers = workers().map_err(pyo3::exceptions::PyRuntimeError::new_err)?;
     let (done, result) = channel();
-    let calculate = move || {
-        let _turn = workers.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = done.send(workers.pool.install(work));
-    };
-    // a panic takes the sender with it
-    foretell_run::spawn_supervised("calculation", calculate, |_| ()).map_err(|error| {
+    let started = foretell_run::spawn_supervised(
+        "calculation",
+        move || {
+            let _turn = workers.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = done.send(workers.pool.install(work));
+        },
+        // a panic takes the sender with it
+        |_| (),
+    );
+    started.map_err(|error| {
         pyo3::exceptions::PyRuntimeError::new_err(format!("cannot start a thread: {error}"))
     })?;
     let result = Mutex::new(result);

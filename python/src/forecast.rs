@@ -41,8 +41,8 @@ impl Forecast {
         if self.recorded.is_some() {
             return 0.0;
         }
-        let half = |p: f64| self.value(self.forecast.quantile(p)) / 2.0;
-        (half(0.841_344_746) - half(0.158_655_254)).abs()
+        let [low, high] = [0.158_655_254, 0.841_344_746].map(|p| self.value(self.forecast.quantile(p)));
+        (high / 2.0 - low / 2.0).abs()
     }
 
     /// The step whose value is forecast.
@@ -141,8 +141,9 @@ impl Forecast {
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        let facts = |one: &Self| (one.mean(), one.std(), one.target(), one.best(), one.recorded);
-        facts(self) == facts(other) && self.forecast == other.forecast && self.curve == other.curve
+        let [mine, others] =
+            [self, other].map(|one| (one.mean(), one.std(), one.target(), one.best(), one.recorded));
+        mine == others && self.forecast == other.forecast && self.curve == other.curve
     }
 
     fn __hash__(&self) -> u64 {

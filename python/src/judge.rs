@@ -93,13 +93,12 @@ impl Judge {
     fn learn_from(&self, py: Python<'_>, runs: &Runs) -> PyResult<()> {
         // where the logs say how runs ended, those that were stopped are known
         let target = runs.target.unwrap_or(f64::NEG_INFINITY);
-        let reaches = |run: &&Run| {
+        let (whole, early): (Vec<&Run>, Vec<&Run>) = runs.runs.iter().partition(|run| {
             run.curve.diverged_at().is_some() || run.curve.last_point().is_none_or(|(step, _)| step >= target)
-        };
-        let (whole, early): (Vec<&Run>, Vec<&Run>) = runs.runs.iter().partition(reaches);
+        });
         let whole = whole.into_iter().cloned().collect();
-        let by_itself = |run: &&&Run| runs.own_ends.contains(&run.id);
-        let by_itself: Vec<Run> = early.iter().filter(by_itself).map(|&run| run.clone()).collect();
+        let by_itself = early.into_iter().filter(|run| runs.own_ends.contains(&run.id));
+        let by_itself: Vec<Run> = by_itself.cloned().collect();
         let finished = self.call(py, move |core| {
             core.learn_from(whole);
             for run in by_itself {

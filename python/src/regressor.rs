@@ -54,12 +54,12 @@ impl Regressor {
     /// Means and standard deviations for the rows of `x`.
     fn predict<'py>(&self, py: Python<'py>, x: PyReadonlyArray2<'py, f64>) -> MeansAndDeviations<'py> {
         let rows = rows(&x);
-        let forecast = |row: &Vec<f64>| {
+        let forecasts = rows.iter().map(|row| {
             let (prefix, configuration) = row.split_at(self.points);
             let forecast = self.model.forecast(&RunQuery { prefix, configuration });
             (forecast.mean, forecast.standard_deviation())
-        };
-        let (means, deviations): (Vec<f64>, Vec<f64>) = py.detach(|| rows.iter().map(forecast).unzip());
+        });
+        let (means, deviations): (Vec<f64>, Vec<f64>) = py.detach(|| forecasts.unzip());
         (means.to_pyarray(py), deviations.to_pyarray(py))
     }
 }

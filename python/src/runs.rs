@@ -53,14 +53,14 @@ impl Runs {
         target: Option<f64>,
     ) -> PyResult<Self> {
         let metric = Metric::new(metric, self::direction(direction)?);
-        let run = |record: Bound<'_, PyAny>| -> PyResult<Run> {
+        let runs = records.iter().map(|record| -> PyResult<Run> {
             let (id, config, steps, values): RunRecord<'_> = record.extract()?;
             let steps = steps.as_ref().map(numbers).transpose()?;
             let curve = curve(&numbers(&values)?, steps.as_deref(), metric.direction);
             let curve = curve.map_err(|error| invalid(format!("run `{id}`: {}", text(&error, &record))))?;
             Ok(Run { configuration: configuration(config.as_ref())?, id, curve })
-        };
-        let runs: Vec<Run> = records.iter().map(run).collect::<PyResult<_>>()?;
+        });
+        let runs = runs.collect::<PyResult<_>>()?;
         let columns = declared_columns(columns)?;
         Ok(Self { target, columns, ..Self::from_runs(runs, metric) })
     }
@@ -69,14 +69,7 @@ impl Runs {
     #[staticmethod]
     #[pyo3(signature = (path, options))]
     fn read(path: PathBuf, options: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let text = |name: &str| -> PyResult<Option<String>> {
-            options.get_item(name)?.filter(|value| !value.is_none()).map(|value| value.extract()).transpose()
-        };
-        let list = |name: &str| -> PyResult<Vec<String>> {
-            let given = options.get_item(name)?.filter(|value| !value.is_none());
-            given.map(|value| value.extract()).transpose().map(Option::unwrap_or_default)
-        };
-        let format = match text("format")? {
+        let format = match text_option(options, "format")? {
             Some(name) => Some(LogFormat::from_name(&name).ok_or_else(|| {
                 let names: Vec<&str> = LogFormat::ALL.iter().map(|format| format.name()).collect();
                 invalid(format!("format {name:?}: unknown tool. Use one of {}", names.join(", ")))
@@ -85,13 +78,13 @@ impl Runs {
         };
         let asked = ReadOptions {
             format,
-            metric: text("metric")?,
-            direction: text("direction")?.map(|text| direction(&text)).transpose()?,
-            id_column: text("id")?,
-            step_column: text("resource")?,
-            configurations: text("configurations")?.map(PathBuf::from),
-            exclude: list("exclude")?,
-            include: list("include")?,
+            metric: text_option(options, "metric")?,
+            direction: text_option(options, "direction")?.map(|text| direction(&text)).transpose()?,
+            id_column: text_option(options, "id")?,
+            step_column: text_option(options, "resource")?,
+            configurations: text_option(options, "configurations")?.map(PathBuf::from),
+            exclude: list_option(options, "exclude")?,
+            include: list_option(options, "include")?,
             columns: declared_columns(Some(options))?,
             deduplicate: true,
             ..ReadOptions::default()
@@ -203,17 +196,13 @@ impl Runs {
         state.set_item("direction", direction_name(self.metric.direction))?;
         state.set_item("metric", &self.metric.name)?;
         let columns = PyDict::new(py);
-        let of_scale = |wanted: Scale| self.columns.scales.iter().filter(move |(_, scale)| **scale == wanted);
-        let of_group =
-            |wanted: FeatureGroup| self.columns.groups.iter().filter(move |(_, group)| **group == wanted);
-        let names = |found: Vec<&String>| found.into_iter().cloned().collect::<Vec<String>>();
         for (name, wanted) in [("log_columns", Scale::Log), ("linear_columns", Scale::Linear)] {
-            columns.set_item(name, names(of_scale(wanted).map(|(name, _)| name).collect()))?;
+            columns.set_item(name, columns_declared_as(&self.columns.scales, wanted))?;
         }
         for (name, wanted) in
             [("architecture", FeatureGroup::Architecture), ("hyperparameters", FeatureGroup::Hyperparameter)]
         {
-            columns.set_item(name, names(of_group(wanted).map(|(name, _)| name).collect()))?;
+            columns.set_item(name, columns_declared_as(&self.columns.groups, wanted))?;
         }
         state.set_item("columns", columns)?;
         Ok(state)
@@ -262,15 +251,24 @@ fn points(curve: &Curve, direction: Direction) -> (Vec<f64>, Vec<f64>) {
 }
 
 fn declared_columns(options: Option<&Bound<'_, PyDict>>) -> PyResult<ColumnDeclarations> {
-    let list = |name: &str| -> PyResult<Vec<String>> {
-        let Some(options) = options else { return Ok(Vec::new()) };
-        let given = options.get_item(name)?.filter(|value| !value.is_none());
-        given.map(|value| value.extract()).transpose().map(Option::unwrap_or_default)
-    };
+    let Some(options) = options else { return Ok(ColumnDeclarations::default()) };
     Ok(ColumnDeclarations {
-        groups: groups(list("architecture")?, list("hyperparameters")?),
-        scales: scales(list("log_columns")?, list("linear_columns")?),
+        groups: groups(list_option(options, "architecture")?, list_option(options, "hyperparameters")?),
+        scales: scales(list_option(options, "log_columns")?, list_option(options, "linear_columns")?),
     })
+}
+
+fn columns_declared_as<T: PartialEq>(declared: &BTreeMap<String, T>, wanted: T) -> Vec<String> {
+    declared.iter().filter(|(_, value)| **value == wanted).map(|(name, _)| name.clone()).collect()
+}
+
+fn text_option(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<String>> {
+    options.get_item(name)?.filter(|value| !value.is_none()).map(|value| value.extract()).transpose()
+}
+
+fn list_option(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<String>> {
+    let given = options.get_item(name)?.filter(|value| !value.is_none());
+    given.map(|value| value.extract()).transpose().map(Option::unwrap_or_default)
 }
 
 fn text(error: &PyErr, near: &Bound<'_, PyAny>) -> String {

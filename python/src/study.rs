@@ -146,14 +146,14 @@ impl Study {
         failure: Option<String>,
         returned: Option<f64>,
     ) -> PyResult<Option<(&'static str, String)>> {
-        let tell = move |host: &mut AnyHost| {
+        let relation = self.call(py, move |host| {
             if let Some(value) = returned {
                 host.record_returned_value(trial, value, None)?;
             }
             host.tell(trial, failure, None)?;
             Ok(host.session().study().told_relation())
-        };
-        self.call(py, tell)?.map_err(host_error)
+        })?;
+        relation.map_err(host_error)
     }
 
     /// The sentences about R since the last call: text, and whether something should be changed.
@@ -283,10 +283,11 @@ pub(crate) fn json_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     let options = PyDict::new(py);
     options.set_item("default", py.import("operator")?.call_method1("methodcaller", ("item",))?)?;
     options.set_item("allow_nan", false)?;
-    let shown = || given.repr().map_or_else(|_| "this value".to_owned(), |text| text.to_string());
     let text = py.import("json")?.call_method("dumps", (given,), Some(&options)).map_err(|error| {
-        let text =
-            format!("{name}: {} is not a finite number, a string, or a list or dict of these", shown());
+        let text = format!(
+            "{name}: {} is not a finite number, a string, or a list or dict of these",
+            repr_text(given)
+        );
         let refused =
             if error.is_instance_of::<PyValueError>(py) { invalid(text) } else { PyTypeError::new_err(text) };
         refused.set_cause(py, Some(error));
@@ -295,9 +296,13 @@ pub(crate) fn json_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     serde_json::from_str(&text.extract::<String>()?).map_err(|_| {
         invalid(format!(
             "{name}: {} is not valid text: it contains half of a character (a surrogate)",
-            shown()
+            repr_text(given)
         ))
     })
+}
+
+fn repr_text(given: &Bound<'_, PyAny>) -> String {
+    given.repr().map_or_else(|_| "this value".to_owned(), |text| text.to_string())
 }
 
 /// The problem with the request for the study in `folder`.
