@@ -146,28 +146,35 @@ impl FromStr for Condition {
 /// Reads one test, such as `layers>=3`.
 fn read_clause(text: &str) -> Result<ConditionClause, ConditionError> {
     let text = text.trim();
-    let refused = |hint| ConditionError::Syntax { text: text.to_owned(), hint };
-    if split_unquoted(text, " or ").len() > 1 {
-        return Err(refused(", because conditions have no `or`: list the values of a parameter with commas"));
-    }
-    let (name, comparison, values) = Comparison::split(text).ok_or_else(|| refused(""))?;
-    if name.is_empty() || values.is_empty() {
-        return Err(refused(""));
-    }
-    let read = |text: &str| {
-        without_quotes(text).map_or_else(|| read_value(text), |text| Value::Text(text.to_owned()))
+    let hint = match split_unquoted(text, " or ").len() > 1 {
+        true => ", because conditions have no `or`: list the values of a parameter with commas",
+        false => "",
     };
-    let listed = || split_at_commas(values).into_iter().map(read).collect();
+    let parts = Comparison::split(text).filter(|(name, _, values)| !name.is_empty() && !values.is_empty());
+    let Some((name, comparison, values)) = parts.filter(|_| hint.is_empty()) else {
+        return Err(ConditionError::Syntax { text: text.to_owned(), hint });
+    };
     let test = match comparison {
-        Comparison::Equal => ValueTest::AnyOf(listed()),
-        Comparison::Unequal => ValueTest::NoneOf(listed()),
+        Comparison::Equal => ValueTest::AnyOf(read_values(values)),
+        Comparison::Unequal => ValueTest::NoneOf(read_values(values)),
         Comparison::Below | Comparison::AtMost | Comparison::AtLeast | Comparison::Above => {
             let number = values.parse().ok().filter(|number: &f64| number.is_finite());
-            let not_a_number = || ConditionError::Number { text: text.to_owned(), value: values.to_owned() };
-            ValueTest::Compared(comparison, number.ok_or_else(not_a_number)?)
+            let Some(number) = number else {
+                return Err(ConditionError::Number { text: text.to_owned(), value: values.to_owned() });
+            };
+            ValueTest::Compared(comparison, number)
         }
     };
     Ok(ConditionClause { name: name.to_owned(), test })
+}
+
+/// The values in a list with commas.
+fn read_values(list: &str) -> Vec<Value> {
+    let values = split_at_commas(list).into_iter().map(|text| match without_quotes(text) {
+        Some(text) => Value::Text(text.to_owned()),
+        None => read_value(text),
+    });
+    values.collect()
 }
 
 impl fmt::Display for ConditionClause {
@@ -228,18 +235,17 @@ struct WrittenClause {
 impl WrittenClause {
     /// A clause for each of its tests.
     fn clauses(self) -> Result<Vec<ConditionClause>, ConditionError> {
-        let compared = |number: Option<f64>, comparison| number.map(|it| ValueTest::Compared(comparison, it));
         let tests = [
             self.equals.map(|value| ValueTest::AnyOf(vec![value])),
             self.any_of.map(ValueTest::AnyOf),
             self.none_of.map(ValueTest::NoneOf),
-            compared(self.below, Comparison::Below),
-            compared(self.at_most, Comparison::AtMost),
-            compared(self.at_least, Comparison::AtLeast),
-            compared(self.above, Comparison::Above),
+            self.below.map(|number| ValueTest::Compared(Comparison::Below, number)),
+            self.at_most.map(|number| ValueTest::Compared(Comparison::AtMost, number)),
+            self.at_least.map(|number| ValueTest::Compared(Comparison::AtLeast, number)),
+            self.above.map(|number| ValueTest::Compared(Comparison::Above, number)),
         ];
-        let named = |test| ConditionClause { name: self.name.clone(), test };
-        let clauses: Vec<ConditionClause> = tests.into_iter().flatten().map(named).collect();
+        let tests = tests.into_iter().flatten();
+        let clauses: Vec<_> = tests.map(|test| ConditionClause { name: self.name.clone(), test }).collect();
         if clauses.is_empty() { Err(ConditionError::NoTest { name: self.name }) } else { Ok(clauses) }
     }
 }

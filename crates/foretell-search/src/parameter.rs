@@ -232,36 +232,38 @@ impl NumberBounds {
 
     /// The value at the share `u` of the scale, from 0 to 1.
     pub(crate) fn value_at(self, u: f64) -> f64 {
-        let between = |lo: f64, hi: f64| lo * (1.0 - u) + hi * u;
         match (self.step, self.values(), self.is_log) {
             // each value has the same share of the scale
             (Some(_), Some(values), false) => self.nth(((u * values as f64) as u64).min(values - 1)),
             (Some(1.0), _, true) => {
-                self.nearest(between((self.lo - 0.5).ln(), (self.hi + 0.5).ln()).exp().round())
+                self.nearest(interpolate((self.lo - 0.5).ln(), (self.hi + 0.5).ln(), u).exp().round())
             }
-            (_, _, true) => self.nearest(between(self.lo.ln(), self.hi.ln()).exp()),
-            (_, _, false) => self.nearest(between(self.lo, self.hi)),
+            (_, _, true) => self.nearest(interpolate(self.lo.ln(), self.hi.ln(), u).exp()),
+            (_, _, false) => self.nearest(interpolate(self.lo, self.hi, u)),
         }
     }
 
     /// The share of the scale at which `x` is.
     pub(crate) fn share(self, x: f64) -> f64 {
-        let share =
-            |x: f64, lo: f64, hi: f64| if hi > lo { ((x - lo) / (hi - lo)).clamp(0.0, 1.0) } else { 0.5 };
-        match (self.step, self.values(), self.is_log) {
-            (Some(step), Some(values), false) => share((x - self.lo) / step, -0.5, values as f64 - 0.5),
-            (Some(1.0), _, true) => share(x.max(self.lo).ln(), (self.lo - 0.5).ln(), (self.hi + 0.5).ln()),
-            (_, _, true) => share(x.max(self.lo).ln(), self.lo.ln(), self.hi.ln()),
-            (_, _, false) => share(x, self.lo, self.hi),
-        }
+        let (x, lo, hi) = match (self.step, self.values(), self.is_log) {
+            (Some(step), Some(values), false) => ((x - self.lo) / step, -0.5, values as f64 - 0.5),
+            (Some(1.0), _, true) => (x.max(self.lo).ln(), (self.lo - 0.5).ln(), (self.hi + 0.5).ln()),
+            (_, _, true) => (x.max(self.lo).ln(), self.lo.ln(), self.hi.ln()),
+            (_, _, false) => (x, self.lo, self.hi),
+        };
+        if hi > lo { ((x - lo) / (hi - lo)).clamp(0.0, 1.0) } else { 0.5 }
     }
 
     fn contains(self, x: f64) -> bool {
-        let is_value =
-            |x: f64| self.step.is_none() || (x - self.nearest(x)).abs() <= 1e-9 * x.abs().max(1e-300);
+        let tolerance = 1e-9 * x.abs().max(1e-300);
         // values with a step are compared with a tolerance, because lo + i · step is rounded
-        self.lo <= x && x <= self.hi && is_value(x)
+        self.lo <= x && x <= self.hi && (self.step.is_none() || (x - self.nearest(x)).abs() <= tolerance)
     }
+}
+
+/// The number at the share `u` of the way from `lo` to `hi`.
+fn interpolate(lo: f64, hi: f64, u: f64) -> f64 {
+    lo * (1.0 - u) + hi * u
 }
 
 /// `x` with so many significant digits.
@@ -400,7 +402,8 @@ impl ParameterKind {
         match self {
             Self::Float { lo, hi, .. } | Self::Log { lo, hi, .. } => check_reals(name, *lo, *hi)?,
             Self::Int { lo, hi, .. } | Self::LogInt { lo, hi, .. } => check_integers(name, *lo, *hi)?,
-            Self::Choice { options } => check_options(name, options)?,
+            Self::Choice { options } => check_options(options)
+                .map_err(|reason| ParameterError::Options { name: name.to_owned(), reason })?,
             Self::Flag => {}
         }
         let stepped = self.bounds().and_then(|bounds| bounds.step.map(|step| (bounds, step)));
@@ -426,11 +429,10 @@ impl ParameterKind {
     /// # Errors
     /// Those of [`ParameterKind::validate`], and [`ParameterError::Kind`].
     pub fn parse(name: &str, text: &str) -> Result<Self, ParameterError> {
-        let unknown = || ParameterError::Kind { name: name.to_owned(), kind: text.to_owned() };
         if text.trim() == "flag" {
             return Ok(Self::Flag);
         }
-        let (kind, rest) = text.split_once(':').ok_or_else(unknown)?;
+        let (kind, rest) = text.split_once(':').ok_or_else(|| kind_error(name, text))?;
         let fields: Vec<&str> = rest.split(':').collect();
         let parsed = match (kind.trim(), &fields[..]) {
             ("choice", _) => Self::Choice { options: read_options(rest) },
@@ -448,7 +450,7 @@ impl ParameterKind {
                 (parse_integer(name, lo)?, parse_integer(name, hi)?),
                 Some(parse_integer(name, step)?),
             ),
-            _ => return Err(unknown()),
+            _ => return Err(kind_error(name, text)),
         };
         parsed.validate(name)?;
         Ok(parsed)
@@ -503,24 +505,28 @@ fn check_order(name: &str, lo: f64, hi: f64) -> Result<(), ParameterError> {
     Ok(())
 }
 
-fn check_options(name: &str, options: &[Value]) -> Result<(), ParameterError> {
-    let refused = |reason: String| Err(ParameterError::Options { name: name.to_owned(), reason });
+/// Returns the reason if a choice cannot have these options.
+fn check_options(options: &[Value]) -> Result<(), String> {
     if options.is_empty() {
-        return refused("a choice needs at least one option".to_owned());
+        return Err("a choice needs at least one option".to_owned());
     }
     for (i, option) in options.iter().enumerate() {
         let text = option.to_string();
         if text.trim().is_empty() {
-            return refused("an option is empty. Remove it".to_owned());
+            return Err("an option is empty. Remove it".to_owned());
         }
         if options[..i].contains(option) {
-            return refused(format!("option `{text}` is listed twice. Remove one"));
+            return Err(format!("option `{text}` is listed twice. Remove one"));
         }
         if option.as_number().is_some_and(|x| !x.is_finite()) {
-            return refused(format!("option `{text}` is not finite"));
+            return Err(format!("option `{text}` is not finite"));
         }
     }
     Ok(())
+}
+
+fn kind_error(name: &str, kind: &str) -> ParameterError {
+    ParameterError::Kind { name: name.to_owned(), kind: kind.to_owned() }
 }
 
 fn bound_error(name: &str, bound: &str, expected: &'static str) -> ParameterError {
@@ -551,8 +557,8 @@ impl Parameter {
     /// # Errors
     /// Any [`ParameterError`] but `Syntax`.
     pub fn validate(&self) -> Result<(), ParameterError> {
-        let allowed = |c: char| c.is_alphanumeric() || "_-.".contains(c);
-        if self.name.is_empty() || !self.name.chars().all(allowed) {
+        let has_only_allowed = self.name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+        if self.name.is_empty() || !has_only_allowed {
             return Err(ParameterError::Name { name: self.name.clone() });
         }
         self.kind.validate(&self.name)
@@ -569,16 +575,15 @@ impl FromStr for Parameter {
     type Err = ParameterError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let syntax = || ParameterError::Syntax { text: text.to_owned() };
-        let (name, rest) = text.split_once('=').ok_or_else(syntax)?;
+        let pair = text.split_once('=');
+        let (name, rest) = pair.ok_or_else(|| ParameterError::Syntax { text: text.to_owned() })?;
         let name = name.trim();
         let parts = split_unquoted(rest, " if ");
         let condition = parts.last().filter(|_| parts.len() > 1).copied();
         let kind = condition.map_or(rest, |condition| &rest[..rest.len() - condition.len() - " if ".len()]);
-        let read = |text: &str| {
-            text.parse().map_err(|source| ParameterError::Condition { name: name.to_owned(), source })
-        };
-        let active_if = condition.map(read).transpose()?;
+        let active_if = condition.map(str::parse).transpose();
+        let active_if =
+            active_if.map_err(|source| ParameterError::Condition { name: name.to_owned(), source })?;
         let kind = ParameterKind::parse(name, kind.trim())?;
         let parameter = Self { name: name.to_owned(), kind, active_if };
         parameter.validate()?;

@@ -187,8 +187,9 @@ impl ParameterSpace {
     pub(crate) fn parts(&self, text: &str) -> Result<Configuration, ParameterSpaceError> {
         let mut configuration = Configuration::new();
         for pair in split_at_commas(text) {
-            let no_pair = || ParameterError::Syntax { text: pair.trim().to_owned() };
-            let (name, value) = pair.split_once('=').ok_or_else(no_pair)?;
+            let Some((name, value)) = pair.split_once('=') else {
+                return Err(ParameterError::Syntax { text: pair.trim().to_owned() }.into());
+            };
             let (name, value) = (name.trim(), value.trim());
             let kind =
                 self.parameters.iter().find(|parameter| parameter.name == name).map(|found| &found.kind);
@@ -201,16 +202,16 @@ impl ParameterSpace {
 
     /// `values`, where a text writes a number of its parameter with the number.
     pub(crate) fn convert_number_texts(&self, values: &Configuration) -> Configuration {
-        let typed = |(name, value): (&String, &Value)| {
+        let typed = values.iter().map(|(name, value)| {
             let parameter = self.parameters.iter().find(|parameter| parameter.name == *name);
             let read =
                 parameter.zip(value.as_text()).and_then(|(parameter, text)| parameter.kind.value_of(text));
             let is_choice = parameter.is_some_and(|parameter| parameter.kind.options().is_some());
             // what lies outside of the range is a number all the same
-            let number = || value.as_text().filter(|_| !is_choice)?.trim().parse().ok().map(Value::Number);
-            (name.clone(), read.or_else(number).unwrap_or_else(|| value.clone()))
-        };
-        values.iter().map(typed).collect()
+            let number = value.as_text().filter(|_| !is_choice).and_then(|text| text.trim().parse().ok());
+            (name.clone(), read.or(number.map(Value::Number)).unwrap_or_else(|| value.clone()))
+        });
+        typed.collect()
     }
 
     /// The values of `configuration` as a program is given them: real numbers with a point (`1.0`), whole numbers without, flags as `true`
@@ -227,12 +228,15 @@ impl ParameterSpace {
         &self,
         configuration: &Configuration,
     ) -> serde_json::Map<String, serde_json::Value> {
-        let written = |(name, value): (&String, &Value)| {
+        let written = configuration.iter().map(|(name, value)| {
             let parameter = self.parameters.iter().find(|parameter| parameter.name == *name);
-            let plain = || serde_json::to_value(value).unwrap_or_default();
-            (name.clone(), parameter.map_or_else(plain, |parameter| parameter.kind.program_value(value)))
-        };
-        configuration.iter().map(written).collect()
+            let value = match parameter {
+                Some(parameter) => parameter.kind.program_value(value),
+                None => serde_json::to_value(value).unwrap_or_default(),
+            };
+            (name.clone(), value)
+        });
+        written.collect()
     }
 
     /// The number of configurations, those that differ only in parameters that do not apply counted apart; `None` if any is a real number.
@@ -247,17 +251,17 @@ impl ParameterSpace {
         let mut all = vec![Configuration::new()];
         for parameter in &self.parameters {
             let values = parameter.kind.all();
-            let extended = |configuration: &Configuration| {
-                let own =
-                    if parameter.applies_in(configuration) { values.clone() } else { vec![Value::Missing] };
-                let with = |value| {
-                    let mut whole = configuration.clone();
-                    whole.insert(parameter.name.clone(), value);
-                    whole
-                };
-                own.into_iter().map(with).collect::<Vec<_>>()
-            };
-            all = all.iter().flat_map(extended).collect();
+            let mut extended = Vec::new();
+            for configuration in all {
+                let values =
+                    if parameter.applies_in(&configuration) { &values[..] } else { &[Value::Missing] };
+                for value in values {
+                    let mut longer = configuration.clone();
+                    longer.insert(parameter.name.clone(), value.clone());
+                    extended.push(longer);
+                }
+            }
+            all = extended;
         }
         Some(all)
     }
@@ -277,9 +281,8 @@ impl ParameterSpace {
 
 /// The error of the first name in `configuration` that no parameter has.
 fn unknown_name(parameters: &[Parameter], configuration: &Configuration) -> Option<ParameterSpaceError> {
-    let is_known = |name: &String| parameters.iter().any(|parameter| parameter.name == *name);
-    let name = configuration.keys().find(|name| !is_known(name))?;
     let known: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+    let name = configuration.keys().find(|name| !known.contains(&name.as_str()))?;
     Some(ParameterSpaceError::Unknown { name: name.clone(), known: known.join(", ") })
 }
 
@@ -287,11 +290,14 @@ fn unknown_name(parameters: &[Parameter], configuration: &Configuration) -> Opti
 fn check_value(parameter: &Parameter, configuration: &Configuration) -> Result<(), ParameterSpaceError> {
     let name = parameter.name.clone();
     let value = configuration.get(&name).unwrap_or(&Value::Missing);
-    let kind = || parameter.kind.to_string();
+
     match (&parameter.active_if, parameter.applies_in(configuration), value) {
-        (_, true, Value::Missing) => Err(ParameterSpaceError::Absent { name, kind: kind() }),
+        (_, true, Value::Missing) => {
+            Err(ParameterSpaceError::Absent { name, kind: parameter.kind.to_string() })
+        }
         (_, true, value) if !parameter.kind.contains(value) => {
-            Err(ParameterSpaceError::Outside { name, value: value.to_string(), kind: kind() })
+            let kind = parameter.kind.to_string();
+            Err(ParameterSpaceError::Outside { name, value: value.to_string(), kind })
         }
         (Some(condition), false, value) if *value != Value::Missing => Err(ParameterSpaceError::Inactive {
             name,

@@ -63,13 +63,11 @@ fn check_condition(
         };
         for value in clause.test.values_mut() {
             let text = value.to_string();
-            let unreachable = || ParameterSpaceError::Unreachable {
-                name: name.clone(),
-                parent: parent.clone(),
-                value: text.clone(),
-                kind: kind.to_string(),
+            let Some(reachable) = kind.value_of(&text) else {
+                let kind = kind.to_string();
+                return Err(ParameterSpaceError::Unreachable { name, parent, value: text, kind });
             };
-            *value = kind.value_of(&text).ok_or_else(unreachable)?;
+            *value = reachable;
         }
     }
     let never = tests_by_name(condition.clauses())
@@ -115,8 +113,10 @@ fn parent_names(parameter: &Parameter) -> impl Iterator<Item = &str> {
 fn sort_by_conditions(mut left: Vec<Parameter>) -> Result<Vec<Parameter>, ParameterSpaceError> {
     let mut sorted: Vec<Parameter> = Vec::with_capacity(left.len());
     while !left.is_empty() {
-        let has = |name: &str| sorted.iter().any(|parameter| parameter.name == name);
-        let Some(next) = left.iter().position(|parameter| parent_names(parameter).all(has)) else {
+        let next = left.iter().position(|parameter| {
+            parent_names(parameter).all(|parent| sorted.iter().any(|known| known.name == parent))
+        });
+        let Some(next) = next else {
             return Err(ParameterSpaceError::Circle { circle: describe_cycle(&left) });
         };
         sorted.push(left.remove(next));
@@ -126,23 +126,24 @@ fn sort_by_conditions(mut left: Vec<Parameter>) -> Result<Vec<Parameter>, Parame
 
 /// A circle among parameters each of which waits for another one.
 fn describe_cycle(waiting: &[Parameter]) -> String {
-    let find = |name: &str| waiting.iter().position(|parameter| parameter.name == name);
     let mut path = vec![0];
     loop {
         let last = path[path.len() - 1];
         // each of them waits for at least one other
-        let Some(next) = parent_names(&waiting[last]).find_map(find) else { break };
+        let next = parent_names(&waiting[last])
+            .find_map(|parent| waiting.iter().position(|parameter| parameter.name == parent));
+        let Some(next) = next else { break };
         if let Some(start) = path.iter().position(|&known| known == next) {
             path.drain(..start);
             break;
         }
         path.push(next);
     }
-    let text = |&at: &usize| {
-        let condition = waiting[at].active_if.as_ref().map(ToString::to_string).unwrap_or_default();
-        format!("{} applies only if {condition}", waiting[at].name)
-    };
-    path.iter().map(text).collect::<Vec<_>>().join(", ")
+    let conditions = path.into_iter().map(|index| {
+        let condition = waiting[index].active_if.as_ref().map(ToString::to_string).unwrap_or_default();
+        format!("{} applies only if {condition}", waiting[index].name)
+    });
+    conditions.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
