@@ -19,9 +19,9 @@ pub struct FieldDifference {
 impl FieldDifference {
     /// The difference in words, such as `seed 7 (was 0)`. For an object with the same keys in both, one entry per key that differs.
     pub fn in_words(&self) -> Vec<String> {
-        let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
-        match object(&self.there).zip(object(&self.here)) {
-            Some((there, here)) if there.keys().eq(here.keys()) => {
+        let objects = [&self.there, &self.here].map(|json| serde_json::from_str::<Map<_, _>>(json));
+        match objects {
+            [Ok(there), Ok(here)] if there.keys().eq(here.keys()) => {
                 differences(&there, &here).iter().flat_map(Self::in_words).collect()
             }
             _ => {
@@ -62,11 +62,11 @@ fn without_marks(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(values) => values.iter().map(without_marks).collect::<Vec<_>>().join(", "),
         Value::Object(entries) => {
-            let entry = |(name, value): (&String, &Value)| match value {
+            let entries = entries.iter().map(|(name, value)| match value {
                 Value::Object(_) => format!("{name} ({})", without_marks(value)),
                 _ => format!("{name} {}", without_marks(value)),
-            };
-            entries.iter().map(entry).collect::<Vec<_>>().join(", ")
+            });
+            entries.collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),
     }
@@ -75,40 +75,35 @@ fn without_marks(value: &Value) -> String {
 /// The words in which the command `here` differs from the command `there`: all between their common beginning and end.
 fn changed_words(there: &str, here: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (there.split(' ').collect(), here.split(' ').collect());
-    let same = |pair: &(&&str, &&str)| pair.0 == pair.1;
-    let mut start = old.iter().zip(&new).take_while(same).count();
+    let mut start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let most = old.len().min(new.len()) - start;
-    let end = old.iter().rev().zip(new.iter().rev()).take(most).take_while(same).count();
+    let end = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
     // the value of an option stands with its name
     let is_name = start > 0 && new[start - 1].starts_with('-');
     if is_name && old.len() > start + end && new.len() > start + end {
         start -= 1;
     }
-    let part = |words: &[&str]| words[start..words.len() - end].join(" ");
-    match (part(&old), part(&new)) {
-        (old, new) if old.is_empty() => format!("the command now has `{new}`"),
-        (old, new) if new.is_empty() => format!("the command no longer has `{old}`"),
-        (old, new) => format!("the command has `{new}` (was `{old}`)"),
+    match [old, new].map(|words| words[start..words.len() - end].join(" ")) {
+        [old, new] if old.is_empty() => format!("the command now has `{new}`"),
+        [old, new] if new.is_empty() => format!("the command no longer has `{old}`"),
+        [old, new] => format!("the command has `{new}` (was `{old}`)"),
     }
 }
 
 /// The fields in which `there` and `here` differ, by name. An omitted field has its default value.
 pub fn differences<T: Serialize>(there: &T, here: &T) -> Vec<FieldDifference> {
-    let fields = |described: &T| match serde_json::to_value(described) {
+    let [there, here] = [there, here].map(|described| match serde_json::to_value(described) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
-    };
-    let (there, here) = (fields(there), fields(here));
+    });
     let names: BTreeSet<&String> = there.keys().chain(here.keys()).collect();
-    let shown = |value: Option<&Value>| value.map_or("the default".to_owned(), Value::to_string);
     let differing = names.into_iter().filter(|&name| there.get(name) != here.get(name));
-    differing
-        .map(|name| FieldDifference {
-            field: name.clone(),
-            there: shown(there.get(name)),
-            here: shown(here.get(name)),
-        })
-        .collect()
+    let differences = differing.map(|name| {
+        let [there, here] =
+            [&there, &here].map(|fields| fields.get(name).map_or("the default".to_owned(), Value::to_string));
+        FieldDifference { field: name.clone(), there, here }
+    });
+    differences.collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The front of a study with several objectives, and how much of it is thought safe.
 
-use crate::objective::{Objective, dominates, front_of, hypervolume, is_no_worse, ranges, scale_to_shares};
+use crate::objective::{dominates, front_of, hypervolume, is_no_worse, ranges, scale_to_shares};
 use crate::record::RecordedForecast;
 use crate::study::{Study, Trial, TrialState};
 use foretell::{Configuration, Direction, Forecast};
@@ -80,23 +80,20 @@ impl ParetoFront {
             return None;
         }
         let metric = FrontObjective { name: spec.metric.clone(), direction: spec.direction };
-        let other = |objective: &Objective| FrontObjective {
+        let others = spec.objectives.iter().map(|objective| FrontObjective {
             name: objective.of.to_string(),
             direction: objective.direction,
-        };
-        let objectives: Vec<_> = std::iter::once(metric).chain(spec.objectives.iter().map(other)).collect();
-        let scores = |values: &[f64]| -> Vec<f64> {
-            values
-                .iter()
-                .zip(&objectives)
-                .map(|(&value, objective)| objective.direction.to_score(value))
-                .collect()
-        };
+        });
+        let objectives: Vec<_> = std::iter::once(metric).chain(others).collect();
         let finished: Vec<FrontTrial> = (0..)
             .zip(study.trials())
             .filter_map(|(number, trial)| completed_front_trial(study, number, trial))
             .collect();
-        let all: Vec<Vec<f64>> = finished.iter().map(|trial| scores(&trial.values)).collect();
+        let scores = finished.iter().map(|trial| {
+            let values = trial.values.iter().zip(&objectives);
+            values.map(|(&value, objective)| objective.direction.to_score(value)).collect()
+        });
+        let all: Vec<Vec<f64>> = scores.collect();
         let mut on_front = vec![false; all.len()];
         front_of(&all).into_iter().for_each(|index| on_front[index] = true);
         let points: Vec<Vec<f64>> =

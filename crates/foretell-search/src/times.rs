@@ -3,7 +3,7 @@
 use crate::lengths::CompletedLengths;
 use crate::record::Record;
 use crate::resource::known_resource;
-use crate::study::{Study, Trial};
+use crate::study::Study;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,14 +67,15 @@ struct EpochPace {
 impl EpochPace {
     /// Milliseconds per epoch; with the start only where no report came after the first ones.
     fn per_epoch(self) -> Option<f64> {
-        let each = |(time, epochs): (u64, u64)| (epochs > 0).then(|| time as f64 / epochs as f64);
-        each(self.later).or_else(|| each(self.first))
+        let known = [self.later, self.first].into_iter().find(|(_, epochs)| *epochs > 0);
+        known.map(|(time, epochs)| time as f64 / epochs as f64)
     }
 
     /// `self` with the numbers of `other`, each changed by `change`.
     fn combine_with(self, other: Self, change: fn(u64, u64) -> u64) -> Self {
-        let both = |a: (u64, u64), b: (u64, u64)| (change(a.0, b.0), change(a.1, b.1));
-        Self { first: both(self.first, other.first), later: both(self.later, other.later) }
+        let [first, later] = [(self.first, other.first), (self.later, other.later)]
+            .map(|(a, b)| (change(a.0, b.0), change(a.1, b.1)));
+        Self { first, later }
     }
 }
 
@@ -220,14 +221,14 @@ impl StudyTimes {
     /// Milliseconds of training that stopping has saved.
     fn saved_millis(&self, study: &Study) -> f64 {
         let lengths = CompletedLengths::of_trials(study.trials());
-        let saved = |(number, trial): (usize, &Trial)| {
+        let saved = (0..).zip(study.trials()).map(|(number, trial)| {
             let epochs = lengths.cost(trial).saturating_sub(trial.cost()) as f64;
             // one that was stopped at its first report shows how long a start and an epoch take together, the others an epoch alone
-            let own = self.trials.get(&(number as u64)).filter(|time| time.pace.later.1 > 0);
+            let own = self.trials.get(&number).filter(|time| time.pace.later.1 > 0);
             let own = own.and_then(|time| time.pace.per_epoch());
             epochs * own.or_else(|| self.totals.pace.per_epoch()).unwrap_or(0.0)
-        };
-        study.trials().iter().enumerate().map(saved).sum()
+        });
+        saved.sum()
     }
 
     /// Milliseconds until the study ends, where each trial takes as long as those that ended have, as many at a time.

@@ -1,6 +1,6 @@
 //! Courses of replays: the best so far by the resource spent, and the speed-up by the runs of Hyperband.
 
-use super::outcome::{OrderingOutcome, ReplayOutcome};
+use super::outcome::ReplayOutcome;
 use super::table::RunTable;
 use foretell::statistics::{mean, quantile_of_sorted, standard_error};
 use serde::{Deserialize, Serialize};
@@ -33,34 +33,34 @@ impl ReplayOutcome {
     /// are one of the recorded ones.
     pub fn best_so_far(&self, table: &RunTable, moments: &[u64], finer: f64) -> Vec<BestSoFarPoint> {
         let end = self.orderings.iter().map(|o| o.spent).max().unwrap_or(0);
-        let point = |moment: u64| {
-            let best =
-                |steps: &[(u64, f64)]| steps.iter().take_while(|step| step.0 <= moment).last().map(|s| s.1);
-            let mut scores: Vec<f64> =
-                self.orderings.iter().map(|o| best(&o.trace.best_so_far)).collect::<Option<_>>()?;
-            scores.sort_by(f64::total_cmp);
-            let value = |p: f64| table.history().to_value(quantile_of_sorted(&scores, p));
-            let (a, b) = (value(0.1), value(0.9));
-            let resource = moment as f64 / finer;
-            Some(BestSoFarPoint { resource, middle: value(0.5), low: a.min(b), high: a.max(b) })
-        };
         // a best found after the last of the moments would be missing without the end
         let moments = moments.iter().copied().filter(|&moment| moment < end).chain([end]);
-        moments.filter_map(point).collect()
+        let points = moments.filter_map(|moment| {
+            let best = self.orderings.iter().map(|ordering| {
+                let until_then = ordering.trace.best_so_far.iter().take_while(|step| step.0 <= moment);
+                until_then.last().map(|step| step.1)
+            });
+            let mut scores: Vec<f64> = best.collect::<Option<_>>()?;
+            scores.sort_by(f64::total_cmp);
+            let [a, middle, b] =
+                [0.1, 0.5, 0.9].map(|p| table.history().to_value(quantile_of_sorted(&scores, p)));
+            Some(BestSoFarPoint { resource: moment as f64 / finer, middle, low: a.min(b), high: a.max(b) })
+        });
+        points.collect()
     }
 
     /// (iteration, mean, standard error) of the speed-up of all Hyperband runs so far against plain Hyperband, which spends the same
     /// on each; nothing for other schedules.
     pub fn speedup_by_iteration(&self) -> Vec<(f64, f64, f64)> {
         let runs = self.orderings.first().map_or(0, |o| o.trace.by_run.len());
-        let point = |run: usize| {
-            let speedup = |o: &OrderingOutcome| {
+        let points = (0..runs).map(|run| {
+            let speedups = self.orderings.iter().map(|o| {
                 let spent: u64 = o.trace.by_run[..=run].iter().map(|r| r.0).sum();
                 o.full as f64 * (run + 1) as f64 / runs as f64 / spent.max(1) as f64
-            };
-            let speedups: Vec<f64> = self.orderings.iter().map(speedup).collect();
+            });
+            let speedups: Vec<f64> = speedups.collect();
             ((run + 1) as f64, mean(&speedups), standard_error(&speedups))
-        };
-        (0..runs).map(point).collect()
+        });
+        points.collect()
     }
 }

@@ -41,14 +41,12 @@ impl NearestSampler {
     }
 
     fn distance(&self, wanted: &Configuration, recorded: &Configuration) -> f64 {
-        let missing = Value::Missing;
-        let along = |parameter: &Parameter| {
-            let value = |configuration: &'_ Configuration| {
-                configuration.get(&parameter.name).unwrap_or(&missing).clone()
-            };
-            squared_distance(&parameter.kind, &value(wanted), &value(recorded))
-        };
-        self.space.parameters().iter().map(along).sum()
+        let distances = self.space.parameters().iter().map(|parameter| {
+            let [wanted, recorded] = [wanted, recorded]
+                .map(|configuration| configuration.get(&parameter.name).unwrap_or(&Value::Missing));
+            squared_distance(&parameter.kind, wanted, recorded)
+        });
+        distances.sum()
     }
 }
 
@@ -56,9 +54,8 @@ fn squared_distance(kind: &ParameterKind, a: &Value, b: &Value) -> f64 {
     let differ = f64::from(u8::from(a != b));
     let (Some(x), Some(y)) = (a.as_number(), b.as_number()) else { return differ };
     let Some(bounds) = kind.bounds() else { return differ };
-    let scaled = |x: f64| if bounds.is_log { x.ln() } else { x };
-    let (lo, hi) = (scaled(bounds.lo), scaled(bounds.hi));
-    if hi > lo { ((scaled(x) - scaled(y)) / (hi - lo)).powi(2) } else { 0.0 }
+    let [lo, hi, x, y] = [bounds.lo, bounds.hi, x, y].map(|x| if bounds.is_log { x.ln() } else { x });
+    if hi > lo { ((x - y) / (hi - lo)).powi(2) } else { 0.0 }
 }
 
 impl Sampler for NearestSampler {
@@ -93,12 +90,12 @@ pub(super) fn space_of<'a>(
     recorded: impl Iterator<Item = &'a Configuration> + Clone,
 ) -> Option<ParameterSpace> {
     let names: BTreeSet<&String> = recorded.clone().flat_map(Configuration::keys).collect();
-    let given = |name: &String| -> Vec<Option<&Value>> {
-        recorded.clone().map(|all| all.get(name).filter(|value| **value != Value::Missing)).collect()
-    };
-    let columns: Vec<(&String, Vec<Option<&Value>>)> =
-        names.into_iter().map(|name| (name, given(name))).collect();
-    let parameter = |(name, values): &(&String, Vec<Option<&Value>>)| {
+    let columns = names.into_iter().map(|name| {
+        let values = recorded.clone().map(|all| all.get(name).filter(|value| **value != Value::Missing));
+        (name, values.collect())
+    });
+    let columns: Vec<(&String, Vec<Option<&Value>>)> = columns.collect();
+    let parameters = columns.iter().filter_map(|(name, values)| {
         let present: Vec<&Value> = values.iter().copied().flatten().collect();
         let kind = kind_of(&present)?;
         let active_if = match present.len() < values.len() {
@@ -107,8 +104,8 @@ pub(super) fn space_of<'a>(
         };
         let parameter = Parameter { name: (*name).clone(), kind, active_if };
         parameter.validate().ok().map(|()| parameter)
-    };
-    let parameters: Vec<Parameter> = columns.iter().filter_map(parameter).collect();
+    });
+    let parameters: Vec<Parameter> = parameters.collect();
     if parameters.is_empty() { None } else { ParameterSpace::new(parameters).ok() }
 }
 
@@ -117,28 +114,27 @@ fn condition_of(other: &str, of: &[Option<&Value>], values: &[Option<&Value>]) -
     let of: Vec<&Value> = of.iter().copied().collect::<Option<_>>()?;
     // it has to be a parameter of the space itself
     let kind = kind_of(&of)?;
-    let part = |present: bool| -> Vec<&Value> {
+    let [with, without] = [true, false].map(|is_present| {
         let mut part: Vec<&Value> = Vec::new();
-        for (value, _) in of.iter().zip(values).filter(|(_, own)| own.is_some() == present) {
+        for (value, _) in of.iter().zip(values).filter(|(_, own)| own.is_some() == is_present) {
             if !part.contains(value) {
                 part.push(value);
             }
         }
         part
-    };
-    let (with, without) = (part(true), part(false));
+    });
     if with.iter().any(|value| without.contains(value)) {
         return None;
     }
-    let ends = |part: &[&Value]| {
+    let ends = [&with, &without].map(|part| {
         let numbers = part.iter().filter_map(|value| value.as_number());
         numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)))
-    };
-    let test = match (kind.options(), ends(&with), ends(&without)) {
-        (None, (lo, _), (_, hi)) if lo > hi => ValueTest::Compared(Comparison::AtLeast, lo),
-        (None, (_, hi), (lo, _)) if hi < lo => ValueTest::Compared(Comparison::AtMost, hi),
+    });
+    let test = match (kind.options(), ends) {
+        (None, [(lo, _), (_, hi)]) if lo > hi => ValueTest::Compared(Comparison::AtLeast, lo),
+        (None, [(_, hi), (lo, _)]) if hi < lo => ValueTest::Compared(Comparison::AtMost, hi),
         // a list of real numbers would tell any runs apart
-        (None, ..) if kind.value_count().is_none_or(|values| values > MAX_OPTIONS as u64) => return None,
+        (None, _) if kind.value_count().is_none_or(|values| values > MAX_OPTIONS as u64) => return None,
         _ => ValueTest::AnyOf(with.into_iter().cloned().collect()),
     };
     Some(Condition::on(other, test))

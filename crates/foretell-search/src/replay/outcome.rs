@@ -50,14 +50,15 @@ impl OrderingOutcome {
         mut trace: ReplayTrace,
     ) -> Result<Self, ReplayError> {
         let resource = setting.study.max_resource;
-        let score = |run: usize| table.score(run, resource);
         let (spent, full) = count_points(setting, table, trials, &trace)?;
         let (to_target, to_target_full) = points_to_target(table, trials, &trace, (spent, resource));
-        let best = trials.iter().copied().max_by(|&a, &b| score(a).total_cmp(&score(b))).unwrap_or(0);
-        let finished = trace.trials.iter().filter(|trial| trial.finished).map(|trial| score(trial.run));
-        let found = finished.fold(f64::NEG_INFINITY, f64::max);
+        let scored = trials.iter().map(|&run| (run, table.score(run, resource)));
+        let best = scored.clone().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(run, _)| run);
+        let best_score = table.score(best, resource);
+        let finished = trace.trials.iter().filter(|trial| trial.finished);
+        let found = finished.map(|trial| table.score(trial.run, resource)).fold(f64::NEG_INFINITY, f64::max);
         let stopped = trace.trials.iter_mut().filter(|t| !t.finished && t.stopped_at.is_some());
-        let lost = stopped.filter(|t| score(t.run) > found);
+        let lost = stopped.filter(|t| table.score(t.run, resource) > found);
         let mut stopped_wrongly: Vec<usize> = lost
             .map(|t| {
                 t.stopped_wrongly = true;
@@ -68,15 +69,15 @@ impl OrderingOutcome {
         // with Hyperband, a run may be drawn more than once
         stopped_wrongly.dedup();
         let worst = if found.is_finite() { found } else { table.history().lowest_score() };
-        let value = |score: f64| table.history().to_value(score);
+        let [best_value, worst_value] = [best_score, worst].map(|score| table.history().to_value(score));
         Ok(Self {
             spent,
             full,
             best,
-            best_kept: found >= score(best),
-            rank: trials.iter().filter(|&&run| score(run) > found).count() + 1,
-            regret: score(best) - worst,
-            regret_natural: (value(score(best)) - value(worst)).abs(),
+            best_kept: found >= best_score,
+            rank: scored.filter(|(_, score)| *score > found).count() + 1,
+            regret: best_score - worst,
+            regret_natural: (best_value - worst_value).abs(),
             to_target,
             to_target_full,
             stopped_wrongly,
@@ -109,9 +110,11 @@ fn count_points(
         let totals = plan(resource, eta).map_err(ScheduleError::from)?.totals();
         return Ok((spent, runs * if setting.retrain { totals.scratch } else { totals.resume }));
     }
-    let beyond = |trial: &TrialTrace| trial.trained - table.trained_to(trial.run, trial.trained);
-    let after_divergence: u64 = trace.trials.iter().map(beyond).sum();
-    Ok((spent - after_divergence, trials.iter().map(|&run| table.trained_to(run, resource)).sum()))
+    let after_divergence = trace.trials.iter().map(|t| t.trained - table.trained_to(t.run, t.trained));
+    Ok((
+        spent - after_divergence.sum::<u64>(),
+        trials.iter().map(|&run| table.trained_to(run, resource)).sum(),
+    ))
 }
 
 /// Of (best − median): a value that is nearer to the best is as good.
@@ -160,8 +163,9 @@ impl ReplayOutcome {
 
     /// Points to the target without stopping over points to it, both of all orderings.
     pub fn speedup_to_target(&self) -> f64 {
-        let sum = |points: fn(&OrderingOutcome) -> u64| self.orderings.iter().map(points).sum::<u64>() as f64;
-        sum(|ordering| ordering.to_target_full) / sum(|ordering| ordering.to_target)
+        let full: u64 = self.orderings.iter().map(|ordering| ordering.to_target_full).sum();
+        let spent: u64 = self.orderings.iter().map(|ordering| ordering.to_target).sum();
+        full as f64 / spent as f64
     }
 
     /// Mean over orderings of `value`.

@@ -49,11 +49,12 @@ impl RunTable {
         if history.grid().len() < 2 {
             return Err(ReplayError::OnePoint);
         }
-        let finished = || indices.iter().map(|&i| &runs[i]);
-        let reported = |run: &Run| interpolate_reports(&run.curve, history.grid(), history.direction());
+        let finished: Vec<&Run> = indices.iter().map(|&i| &runs[i]).collect();
+        let reports =
+            finished.iter().map(|run| interpolate_reports(&run.curve, history.grid(), history.direction()));
         Ok(Self {
             grid: interpolate_between(history.grid(), finer),
-            values: finished().map(|run| interpolate_between(&reported(run), finer)).collect(),
+            values: reports.map(|values| interpolate_between(&values, finer)).collect(),
             scores: indices
                 .iter()
                 .map(|&i| interpolate_between(&completed_scores(&history, i), finer))
@@ -61,7 +62,7 @@ impl RunTable {
             objectives: Vec::new(),
             others: vec![Vec::new(); indices.len()],
             options: HistoryOptions { metric: Some(history.metric().clone()), ..options.clone() },
-            runs: finished().cloned().collect(),
+            runs: finished.into_iter().cloned().collect(),
             indices,
             history,
         })
@@ -70,12 +71,12 @@ impl RunTable {
     /// The name of the sampler that a search of the recorded configurations would use; `None` if fewer than 60 differ, because a study of 40
     /// trials would have no choice among them.
     pub fn default_sampler_name(&self) -> Option<String> {
-        let configurations = || self.runs.iter().map(|run| &run.configuration);
-        let different: BTreeSet<String> = configurations().map(|it| format!("{it:?}")).collect();
+        let configurations = self.runs.iter().map(|run| &run.configuration);
+        let different: BTreeSet<String> = configurations.clone().map(|it| format!("{it:?}")).collect();
         if different.len() < MIN_CONFIGURATIONS {
             return None;
         }
-        let space = Space::Parameters(space_of(configurations())?);
+        let space = Space::Parameters(space_of(configurations)?);
         Some(SamplerSpec::usual(&space).name().to_owned())
     }
 
@@ -85,28 +86,16 @@ impl RunTable {
     /// # Errors
     /// [`ReplayError::Objective`] for one that cannot be read or that a configuration does not have.
     pub fn with_objectives<S: AsRef<str>>(self, written: &[S]) -> Result<Self, ReplayError> {
-        let metric = self.history.metric().name.as_str();
-        let is_metric = |text: &str| parts(text).0.trim_end_matches('_') == metric.trim_end_matches('_');
+        let metric = self.history.metric().name.trim_end_matches('_');
         let names: BTreeSet<&str> =
             self.runs.iter().flat_map(|run| run.configuration.keys()).map(String::as_str).collect();
         let names: Vec<&str> = names.into_iter().collect();
-        let others = written.iter().map(AsRef::as_ref).filter(|text| !is_metric(text));
+        let others = written.iter().map(AsRef::as_ref);
+        let others = others.filter(|text| parts(text).0.trim_end_matches('_') != metric);
         let objectives =
             others.map(|text| Objective::parse_with_names(text, &names)).collect::<Result<Vec<_>, _>>()?;
-        let measured = |run: &Run| {
-            let value = |name: &str| run.configuration.get(name).and_then(Value::as_number);
-            let score = |objective: &Objective| {
-                let value = objective.of.evaluate(value).ok_or_else(|| ReplayError::Unmeasured {
-                    of: objective.of.to_string(),
-                    run: run.id.clone(),
-                    known: names.join(", "),
-                })?;
-                Ok(objective.direction.to_score(value))
-            };
-            objectives.iter().map(score).collect::<Result<Vec<f64>, ReplayError>>()
-        };
-        let others = self.runs.iter().map(measured).collect::<Result<_, _>>()?;
-        Ok(Self { objectives, others, ..self })
+        let others = self.runs.iter().map(|run| objective_scores(run, &objectives, &names));
+        Ok(Self { others: others.collect::<Result<_, _>>()?, objectives, ..self })
     }
 
     /// The objectives besides the metric.
@@ -177,12 +166,13 @@ impl RunTable {
     /// Where a training of `run` up to `points` points ends without stopping: there, or where a study sees that it has diverged.
     pub fn trained_to(&self, run: usize, points: u64) -> u64 {
         let mut lost = 0;
-        let sees = |value: &f64| {
+        for (point, value) in (1..).zip(&self.values[run][..points as usize]) {
             lost = if value.is_finite() { 0 } else { lost + 1 };
-            lost == DIVERGED_AFTER
-        };
-        let end = self.values[run][..points as usize].iter().position(sees);
-        end.map_or(points, |index| index as u64 + 1)
+            if lost == DIVERGED_AFTER {
+                return point;
+            }
+        }
+        points
     }
 
     /// The worth of `run` after `points` points, as a score in the metric's unit; −∞ if it is lost by then.
@@ -210,13 +200,29 @@ impl RunTable {
     }
 }
 
+/// The scores of `run` in `objectives`, whose formulas may use the values that are `known` of configurations.
+fn objective_scores(run: &Run, objectives: &[Objective], known: &[&str]) -> Result<Vec<f64>, ReplayError> {
+    let scores = objectives.iter().map(|objective| {
+        let value = objective.of.evaluate(|name| run.configuration.get(name).and_then(Value::as_number));
+        let value = value.ok_or_else(|| ReplayError::Unmeasured {
+            of: objective.of.to_string(),
+            run: run.id.clone(),
+            known: known.join(", "),
+        })?;
+        Ok(objective.direction.to_score(value))
+    });
+    scores.collect()
+}
+
 /// The reports of the run with this `curve` at the steps of `grid`; before its first point its first value. A gap inside the curve
 /// lies on a straight line: runs that do not share their steps have nothing else to report.
 fn interpolate_reports(curve: &Curve, grid: &[f64], direction: Direction) -> Vec<f64> {
     let first = curve.steps().first().zip(curve.scores().first());
-    let before = |step: f64| first.filter(|(start, _)| step < **start).map(|(_, score)| *score);
-    let score = |&step: &f64| curve.interpolate_at(step).or_else(|| before(step));
-    grid.iter().map(|step| score(step).map_or(f64::NAN, |score| direction.to_value(score))).collect()
+    let values = grid.iter().map(|&step| {
+        let before = first.filter(|(start, _)| step < **start).map(|(_, score)| *score);
+        curve.interpolate_at(step).or(before).map_or(f64::NAN, |score| direction.to_value(score))
+    });
+    values.collect()
 }
 
 /// The scores of a completed run, whose last one is its final score.
@@ -233,11 +239,11 @@ fn completed_scores(history: &History, run: usize) -> Vec<f64> {
 /// `values` with `finer` − 1 points put between each two.
 fn interpolate_between(values: &[f64], finer: usize) -> Vec<f64> {
     let finer = finer.max(1);
-    let between = |pair: &[f64]| {
+    let between = values.windows(2).flat_map(|pair| {
         let (a, b) = (pair[0], pair[1]);
         (0..finer).map(move |k| if k == 0 { a } else { a + (b - a) * k as f64 / finer as f64 })
-    };
-    values.windows(2).flat_map(between).chain(values.last().copied()).collect()
+    });
+    between.chain(values.last().copied()).collect()
 }
 
 #[cfg(test)]
