@@ -91,16 +91,19 @@ impl Formula {
     /// [`FormulaError`].
     pub fn parse_with_names(text: &str, known: &[&str]) -> Result<Self, FormulaError> {
         let text = text.trim();
-        let has_known = |formula: &Self| formula.names().iter().any(|name| known.contains(name));
         match Self::parse(text) {
             Ok(formula) if formula.sole_name().is_some() => Ok(formula),
             // `val/acc` is a name where there are no parameters val and acc
-            parsed if is_name(text) && !parsed.as_ref().is_ok_and(has_known) => {
+            parsed if is_name(text) && !parsed.as_ref().is_ok_and(|formula| formula.names_any_of(known)) => {
                 Ok(Self { text: format!("`{text}`"), root: FormulaNode::Name(text.to_owned()) })
             }
             Ok(formula) => formula.check(known).map(|()| formula),
             Err(error) => Err(error),
         }
+    }
+
+    fn names_any_of(&self, known: &[&str]) -> bool {
+        self.names().iter().any(|name| known.contains(name))
     }
 
     /// Checks that all its names are among those `known`.
@@ -286,8 +289,8 @@ impl FormulaParser<'_> {
             }
             Some(first) if first.is_ascii_digit() || first == '.' => self.number(),
             Some(first) if first.is_alphabetic() || first == '_' => {
-                let in_name = |c: char| c.is_alphanumeric() || "_.".contains(c);
-                let end = rest.find(|c| !in_name(c)).unwrap_or(rest.len());
+                let end = rest.find(|c: char| !c.is_alphanumeric() && !"_.".contains(c));
+                let end = end.unwrap_or(rest.len());
                 self.rest = &rest[end..];
                 Ok(FormulaNode::Name(rest[..end].to_owned()))
             }
@@ -297,15 +300,12 @@ impl FormulaParser<'_> {
 
     fn number(&mut self) -> Result<FormulaNode, FormulaError> {
         let rest = self.rest;
-        let digits = |from: usize| {
-            rest[from..].find(|c: char| !c.is_ascii_digit() && c != '.').map_or(rest.len(), |end| from + end)
-        };
-        let mut end = digits(0);
+        let mut end = digits_end(rest, 0);
         if let Some(exponent) = rest[end..].strip_prefix(['e', 'E']) {
             let sign = usize::from(exponent.starts_with(['+', '-']));
             // without a digit the `e` is no exponent, and must not be lost with the number
             if exponent[sign..].starts_with(|c: char| c.is_ascii_digit()) {
-                end = digits(end + 1 + sign);
+                end = digits_end(rest, end + 1 + sign);
             }
         }
         let number = rest[..end].parse::<f64>().ok().filter(|number| number.is_finite());
@@ -313,6 +313,11 @@ impl FormulaParser<'_> {
         self.rest = &rest[end..];
         Ok(FormulaNode::Number(number))
     }
+}
+
+/// The end of the digits in `text` that begin at `from`; a point counts as one of them.
+fn digits_end(text: &str, from: usize) -> usize {
+    text[from..].find(|c: char| !c.is_ascii_digit() && c != '.').map_or(text.len(), |end| from + end)
 }
 
 #[cfg(test)]

@@ -22,9 +22,9 @@ pub(crate) fn front_of(points: &[Vec<f64>]) -> Vec<usize> {
 ///
 /// Slices along the last objective, each the volume of one objective less. O(n^(d−1) log n).
 pub(crate) fn hypervolume(points: &[Vec<f64>], reference: &[f64]) -> f64 {
-    let above = |point: &&Vec<f64>| point.iter().zip(reference).all(|(value, least)| value > least);
-    let above: Vec<&[f64]> = points.iter().filter(above).map(Vec::as_slice).collect();
-    dominated_volume(above, reference)
+    let points = points.iter().map(Vec::as_slice);
+    let above = points.filter(|point| point.iter().zip(reference).all(|(value, least)| value > least));
+    dominated_volume(above.collect(), reference)
 }
 
 fn dominated_volume(mut points: Vec<&[f64]>, reference: &[f64]) -> f64 {
@@ -46,21 +46,24 @@ fn dominated_volume(mut points: Vec<&[f64]>, reference: &[f64]) -> f64 {
 
 /// Points turned to shares of the range between `worst` and `best`, each in [0, 1] if it lies between them; larger is better.
 pub(crate) fn scale_to_shares(points: &[Vec<f64>], worst: &[f64], best: &[f64]) -> Vec<Vec<f64>> {
-    let share = |value: f64, at: usize| {
-        let range = best[at] - worst[at];
-        if range > 0.0 { (value - worst[at]) / range } else { 1.0 }
-    };
-    let scaled = |point: &Vec<f64>| point.iter().enumerate().map(|(at, &value)| share(value, at)).collect();
-    points.iter().map(scaled).collect()
+    let scaled = points.iter().map(|point| {
+        let shares = point.iter().enumerate().map(|(at, &value)| {
+            let range = best[at] - worst[at];
+            if range > 0.0 { (value - worst[at]) / range } else { 1.0 }
+        });
+        shares.collect()
+    });
+    scaled.collect()
 }
 
 /// The worst and the best value of each objective among `points`.
 pub(crate) fn ranges(points: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
     let dimensions = points.first().map_or(0, Vec::len);
-    let each = |start: f64, choose: fn(f64, f64) -> f64| {
-        (0..dimensions).map(|at| points.iter().map(|point| point[at]).fold(start, choose)).collect()
-    };
-    (each(f64::INFINITY, f64::min), each(f64::NEG_INFINITY, f64::max))
+    let ranges = (0..dimensions).map(|at| {
+        let values = points.iter().map(|point| point[at]);
+        (values.clone().fold(f64::INFINITY, f64::min), values.fold(f64::NEG_INFINITY, f64::max))
+    });
+    ranges.unzip()
 }
 
 #[cfg(test)]

@@ -22,18 +22,18 @@ pub(crate) fn places(points: &[Vec<f64>]) -> Vec<usize> {
 
 /// The points of each rank, in their order.
 fn ranks(points: &[Vec<f64>]) -> Vec<Vec<usize>> {
-    let compare = |a: &Vec<f64>, b: &Vec<f64>| {
-        let first = a.iter().zip(b).map(|(a, b)| b.total_cmp(a)).find(|order| order.is_ne());
-        first.unwrap_or(std::cmp::Ordering::Equal)
-    };
     // whoever dominates a point comes before it
     let mut order: Vec<usize> = (0..points.len()).collect();
-    order.sort_by(|&a, &b| compare(&points[a], &points[b]));
+    order.sort_by(|&a, &b| {
+        let mut orders = points[a].iter().zip(&points[b]).map(|(a, b)| b.total_cmp(a));
+        orders.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+    });
     let mut ranks: Vec<Vec<usize>> = Vec::new();
     for index in order {
-        let is_beaten =
-            |rank: &Vec<usize>| rank.iter().rev().any(|&other| dominates(&points[other], &points[index]));
-        match ranks.partition_point(is_beaten) {
+        let rank = ranks.partition_point(|rank| {
+            rank.iter().rev().any(|&other| dominates(&points[other], &points[index]))
+        });
+        match rank {
             new if new == ranks.len() => ranks.push(vec![index]),
             rank => ranks[rank].push(index),
         }
@@ -44,8 +44,6 @@ fn ranks(points: &[Vec<f64>]) -> Vec<Vec<usize>> {
 
 /// The points of one rank, each as far as can be from those before it.
 fn order_by_spread(points: &[Vec<f64>], rank: &[usize]) -> Vec<usize> {
-    let distance =
-        |a: usize, b: usize| -> f64 { points[a].iter().zip(&points[b]).map(|(a, b)| (a - b).powi(2)).sum() };
     let mut to_taken = vec![f64::INFINITY; points.len()];
     let mut left = rank.to_vec();
     let mut ordered = Vec::with_capacity(rank.len());
@@ -54,7 +52,10 @@ fn order_by_spread(points: &[Vec<f64>], rank: &[usize]) -> Vec<usize> {
     while let Some(taken) = next {
         ordered.push(taken);
         left.retain(|&index| index != taken);
-        left.iter().for_each(|&index| to_taken[index] = to_taken[index].min(distance(index, taken)));
+        for &index in &left {
+            let distance = points[index].iter().zip(&points[taken]).map(|(a, b)| (a - b).powi(2)).sum();
+            to_taken[index] = to_taken[index].min(distance);
+        }
         next = left.iter().copied().max_by(|&a, &b| to_taken[a].total_cmp(&to_taken[b]).then(b.cmp(&a)));
     }
     ordered
