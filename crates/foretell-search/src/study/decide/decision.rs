@@ -75,10 +75,11 @@ impl WatchedTrial for StudyTrialView<'_> {
             why.to_string()
         })?;
         let direction = self.study.spec.direction;
-        let on_scale = move |score| known.forecaster().history().to_score(direction.to_value(score));
         let (recorded, forecast) = (outlook.recorded, outlook.forecast.clone());
         let incumbents = self.study.possible_incumbents(self.index).map_err(|why| why.to_string())?;
-        Ok(EndForecast { recorded, forecast, on_scale: Box::new(on_scale), incumbents })
+        let on_scale =
+            Box::new(move |score| known.forecaster().history().to_score(direction.to_value(score)));
+        Ok(EndForecast { recorded, forecast, on_scale, incumbents })
     }
 
     fn check(&self) -> (usize, usize) {
@@ -138,13 +139,11 @@ impl Study {
 
     /// Whether the last report of `trial` awaits a decision.
     pub fn is_undecided(&self, trial: u64) -> bool {
-        let awaits = |trial: &Trial| {
-            let unjudged = trial.judged.is_none_or(|judged| judged < trial.step);
-            let has_grounds = trial.trained_epochs() > 0 || trial.breaks_limit;
-            let may_end = trial.trained_epochs() < trial.until && !trial.is_unlimited();
-            trial.is_open() && has_grounds && may_end && unjudged
-        };
-        self.rule.is_some() && self.trial(trial).is_some_and(awaits)
+        let Some(trial) = self.trial(trial).filter(|_| self.rule.is_some()) else { return false };
+        let unjudged = trial.judged.is_none_or(|judged| judged < trial.step);
+        let has_grounds = trial.trained_epochs() > 0 || trial.breaks_limit;
+        let may_end = trial.trained_epochs() < trial.until && !trial.is_unlimited();
+        trial.is_open() && has_grounds && may_end && unjudged
     }
 
     /// The next check of `judged`, as far as its state alone determines it.
@@ -179,11 +178,10 @@ impl Study {
     /// says nothing of who wins.
     pub fn constant(&self) -> Option<f64> {
         const MIN_REPORTS: usize = 3;
-        let scores = || self.trials.iter().map(|trial| trial.curve.scores());
-        let first = *scores().flatten().next()?;
-        let is_same = scores().flatten().all(|score| score.to_bits() == first.to_bits());
-        let is_known =
-            is_same && scores().filter(|scores| scores.len() >= MIN_REPORTS).count() >= MIN_REPORTS;
+        let scores = self.trials.iter().map(|trial| trial.curve.scores());
+        let first = *scores.clone().flatten().next()?;
+        let is_same = scores.clone().flatten().all(|score| score.to_bits() == first.to_bits());
+        let is_known = is_same && scores.filter(|scores| scores.len() >= MIN_REPORTS).count() >= MIN_REPORTS;
         is_known.then(|| self.spec.direction.to_value(first))
     }
 
@@ -222,13 +220,14 @@ impl Study {
     /// The decision that a ruling is, in the metric's own direction.
     fn decision_from_ruling(&self, ruling: Ruling, open: Decision) -> Decision {
         let Ruling { stop, reason, forecast, incumbent, probability, chance, counts_with } = ruling;
-        let value = |score: Option<f64>| score.map(|score| self.spec.direction.to_value(score));
+        let [value, incumbent] = [counts_with.filter(|score| score.is_finite()), incumbent]
+            .map(|score| score.map(|score| self.spec.direction.to_value(score)));
         Decision {
             action: if stop { Action::Stop } else { Action::Continue },
             reason,
             forecast,
-            value: value(counts_with.filter(|score| score.is_finite())),
-            incumbent: value(incumbent),
+            value,
+            incumbent,
             probability,
             chance,
             ..open

@@ -151,18 +151,19 @@ impl Study {
     /// Learns from all that was trained to `level`.
     fn learn(&self, level: u64, basis: ForecasterBasis) -> Result<Arc<LevelForecaster>, NoForecast> {
         let mut learned = self.learned_runs(level);
-        let forecaster = |learned: Vec<usize>| self.lesson(level, learned)?.learn();
         let Some(recording) = &self.knowledge.recording else {
-            return forecaster(learned)
-                .map(|forecaster| Arc::new(LevelForecaster::new(forecaster, Vec::new())));
+            let forecaster = self.lesson(level, learned)?.learn()?;
+            return Ok(Arc::new(LevelForecaster::new(forecaster, Vec::new())));
         };
         // a run that was drawn twice counts once
         let mut seen = BTreeSet::new();
         learned.retain(|&index| seen.insert(recording.run(index)));
         let runs: Vec<usize> = learned.iter().map(|&index| recording.run(index)).collect();
         let warm = learned.iter().filter(|&&index| index < self.warm_start.len()).count();
-        let mut make = || Ok(LevelForecaster::new(forecaster(learned.clone())?, runs.clone()));
-        recording.level(level, &runs, (warm, basis), &mut make)
+        recording.level(level, &runs, (warm, basis), &mut || {
+            let forecaster = self.lesson(level, learned.clone())?.learn()?;
+            Ok(LevelForecaster::new(forecaster, runs.clone()))
+        })
     }
 
     /// The indices that a forecaster of `level` learns from, in order.
@@ -174,15 +175,15 @@ impl Study {
 
     /// The lesson of a forecaster of `level`: the runs `learned`. O(runs · points).
     fn lesson(&self, level: u64, learned: Vec<usize>) -> Result<ForecasterLesson, NoForecast> {
-        let run = |index: usize| match index.checked_sub(self.warm_start.len()) {
+        let runs = learned.into_iter().map(|index| match index.checked_sub(self.warm_start.len()) {
             None => self.warm_start[index].clone(),
             Some(trial) => Run {
                 id: trial.to_string(),
                 configuration: self.trials[trial].configuration.clone(),
                 curve: self.trials[trial].curve_to(level, self.spec.direction),
             },
-        };
-        let runs: Vec<Run> = learned.into_iter().map(run).collect();
+        });
+        let runs: Vec<Run> = runs.collect();
         // a trial is worth what it reports at its level or first beyond it
         let reached = runs.iter().filter_map(|run| {
             let steps = run.curve.steps();

@@ -82,10 +82,11 @@ impl Study {
         let Some((outlook, rival)) = outlook.zip(self.reference(index as u64)) else {
             return Decision { reason: Reason::NoIncumbent, ..open };
         };
-        let value = |score: f64| self.spec.direction.to_value(score);
-        let ends = [-1.0, 1.0].map(|side| value(outlook.mean + side * NINETY_PERCENT * outlook.sd));
+        let direction = self.spec.direction;
+        let ends =
+            [-1.0, 1.0].map(|side| direction.to_value(outlook.mean + side * NINETY_PERCENT * outlook.sd));
         let forecast = RecordedForecast {
-            mean: value(outlook.mean),
+            mean: direction.to_value(outlook.mean),
             sd: outlook.sd,
             interval: (ends[0].min(ends[1]), ends[0].max(ends[1])),
         };
@@ -100,7 +101,7 @@ impl Study {
             true => normal_cdf((rival - outlook.mean) / outlook.sd),
             false => f64::from(u8::from(outlook.mean < rival)),
         };
-        let (forecast, incumbent) = (Some(forecast), Some(value(rival)));
+        let (forecast, incumbent) = (Some(forecast), Some(direction.to_value(rival)));
         Decision { action, reason, forecast, incumbent, probability: Some(probability), ..open }
     }
 

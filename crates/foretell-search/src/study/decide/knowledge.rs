@@ -108,17 +108,16 @@ impl LevelForecaster {
     fn complete_outlook(&self, forecast: Forecast, curve: &Curve) -> OutlookResult {
         let history = self.forecaster.history();
         let now = history.prefix_of(curve).last().copied().unwrap_or(f64::NEG_INFINITY);
-        let value = |score: f64| history.possible_value(score, now);
-        let (low, high) = (value(forecast.quantile(0.05)), value(forecast.quantile(0.95)));
-        let (lower, upper) =
-            (value(forecast.quantile(0.158_655_254)), value(forecast.quantile(0.841_344_746)));
-        let beyond = |p: f64| history.unbounded_value(forecast.quantile(p), now);
+        let [low, high] = [0.05, 0.95].map(|p| history.possible_value(forecast.quantile(p), now));
+        let one_sd = [0.158_655_254, 0.841_344_746].map(|p| forecast.quantile(p));
+        let [lower, upper] = one_sd.map(|score| history.possible_value(score, now));
         let recorded = RecordedForecast {
-            mean: value(forecast.mean),
+            mean: history.possible_value(forecast.mean, now),
             // where both are beyond what can be, the forecast is no surer for it
-            sd: Some((upper - lower).abs() / 2.0)
-                .filter(|sd| *sd > 0.0)
-                .unwrap_or_else(|| (beyond(0.841_344_746) - beyond(0.158_655_254)).abs() / 2.0),
+            sd: Some((upper - lower).abs() / 2.0).filter(|sd| *sd > 0.0).unwrap_or_else(|| {
+                let [lower, upper] = one_sd.map(|score| history.unbounded_value(score, now));
+                (upper - lower).abs() / 2.0
+            }),
             interval: (low.min(high), low.max(high)),
         };
         // what is not finite could be written, but not read back
@@ -296,12 +295,11 @@ impl LevelPeers {
     /// One more was trained to the level. O(points + steps asked for · n).
     fn push(&mut self, curve: &Curve) {
         let mut sum = 0.0;
-        let mean = |(count, score): (usize, &f64)| {
+        let means = curve.scores().iter().enumerate().map(|(count, score)| {
             sum += score;
             sum / (count + 1) as f64
-        };
-        let means: Vec<f64> = curve.scores().iter().enumerate().map(mean).collect();
-        let peer = (curve.steps().to_vec(), means);
+        });
+        let peer = (curve.steps().to_vec(), means.collect());
         for (&step, sorted) in &mut self.sorted {
             if let Some(mean) = mean_at(&peer, step) {
                 let place = sorted.partition_point(|known| known.total_cmp(&mean).is_lt());

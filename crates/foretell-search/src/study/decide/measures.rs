@@ -1,7 +1,7 @@
 //! A study's knowledge of its further objectives: which are curves, their forecasters, and the completed trials.
 
 use super::knowledge::NoForecast;
-use crate::objective::{FrontStandings, Objective, reported_names};
+use crate::objective::{FrontStandings, reported_names};
 use crate::study::StudySpec;
 use crate::study::Trial;
 use foretell::{Direction, Forecaster};
@@ -31,12 +31,11 @@ pub(in crate::study) struct ObjectiveMeasures {
 impl ObjectiveMeasures {
     pub(crate) fn new(spec: &StudySpec) -> Self {
         let names = reported_names(spec.formulas(), &spec.space.known_names());
-        let side = |objective: &Objective| {
+        let sides = spec.objectives.iter().filter_map(|objective| {
             let name = objective.of.sole_name().filter(|name| names.contains(*name))?;
             Some((name.to_owned(), objective.direction))
-        };
-        let sides = spec.objectives.iter().filter_map(side).collect();
-        Self { names, sides, ..Self::default() }
+        });
+        Self { sides: sides.collect(), names, ..Self::default() }
     }
 
     /// The number of trials that have joined the front so far.

@@ -35,34 +35,28 @@ impl Study {
 
     /// The scores of `trial` in the further objectives, larger being better; `None` while one is not known.
     pub(super) fn others(&self, trial: &Trial) -> Option<Vec<f64>> {
-        let score = |objective: &Objective| {
-            Some(objective.direction.to_score(self.measured_value(trial, &objective.of)?))
-        };
-        self.spec.objectives.iter().map(score).collect()
+        self.spec.objectives.iter().map(|objective| self.objective_score(trial, objective)).collect()
+    }
+
+    fn objective_score(&self, trial: &Trial, objective: &Objective) -> Option<f64> {
+        Some(objective.direction.to_score(self.measured_value(trial, &objective.of)?))
     }
 
     /// The scores of `trial` in the further objectives after `step`, each in its place: for a curve its score there.
     pub(super) fn other_scores_at(&self, trial: &Trial, step: u64) -> Vec<Option<f64>> {
-        let reported = |objective: &Objective| {
-            let curve = trial.side.get(objective.of.sole_name()?)?;
-            curve.prefix_until(step as f64).last_point().map(|(_, score)| score)
-        };
-        let known = |objective: &Objective| {
-            Some(objective.direction.to_score(self.measured_value(trial, &objective.of)?))
-        };
-        self.spec
-            .objectives
-            .iter()
-            .map(|objective| reported(objective).or_else(|| known(objective)))
-            .collect()
+        let scores = self.spec.objectives.iter().map(|objective| {
+            let curve = objective.of.sole_name().and_then(|name| trial.side.get(name));
+            let point = curve.and_then(|curve| curve.prefix_until(step as f64).last_point());
+            point.map(|(_, score)| score).or_else(|| self.objective_score(trial, objective))
+        });
+        scores.collect()
     }
 
     /// The first objective in which the value of `trial` is neither known nor forecast.
     pub(super) fn unknown_objective(&self, trial: &Trial) -> Option<&Objective> {
-        let is_open = |objective: &&Objective| {
+        self.spec.objectives.iter().find(|objective| {
             self.measured_value(trial, &objective.of).is_none() && !self.is_forecast(trial, objective)
-        };
-        self.spec.objectives.iter().find(is_open)
+        })
     }
 
     /// The first limit that `trial` breaks, and its value there.
@@ -126,8 +120,9 @@ impl Study {
     pub fn objective_problems(&self) -> Vec<String> {
         let finished: Vec<&Trial> =
             self.trials.iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. })).collect();
-        let ended = |trial: &&Trial| !trial.is_open() && !matches!(trial.state, TrialState::Failed { .. });
-        let ended: Vec<&Trial> = self.trials.iter().filter(ended).collect();
+        let ended = self.trials.iter().filter(|trial| !trial.is_open());
+        let ended: Vec<&Trial> =
+            ended.filter(|trial| !matches!(trial.state, TrialState::Failed { .. })).collect();
         let mut problems = Vec::new();
         let missing = self
             .spec

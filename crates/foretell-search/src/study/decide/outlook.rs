@@ -1,7 +1,7 @@
 //! Possible final values of trials that were not trained to their end, for samplers: by the gains of those that were trained further.
 
 use crate::samplers::worth::Worth;
-use crate::study::{Study, Trial, TrialState};
+use crate::study::{Study, TrialState};
 use foretell::statistics::{mean, standard_deviation};
 use std::collections::BTreeMap;
 
@@ -66,12 +66,14 @@ impl Study {
     }
 
     fn gains_since(&self, step: u64) -> ScoreGains {
-        let beyond = |trial: &&Trial| trial.step > step && !matches!(trial.state, TrialState::Failed { .. });
-        let gain = |trial: &Trial| {
+        let gains = self.trials.iter().filter_map(|trial| {
+            if trial.step <= step || matches!(trial.state, TrialState::Failed { .. }) {
+                return None;
+            }
             let then = self.spec.run_score.value_of(&trial.curve.prefix_until(step as f64))?;
             Some((then, self.spec.run_score.value_of(&trial.curve)? - then))
-        };
-        let mut gains: ScoreGains = self.trials.iter().filter(beyond).filter_map(gain).collect();
+        });
+        let mut gains: ScoreGains = gains.collect();
         gains.sort_by(|a, b| a.0.total_cmp(&b.0));
         gains
     }

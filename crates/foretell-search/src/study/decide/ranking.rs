@@ -37,9 +37,9 @@ impl Study {
         if is_last || self.spec.schedule.is_full() || self.spec.compares_by_metric_alone() {
             return None;
         }
-        let at_level = |(number, trial)| Some((number, self.point_at(trial, level)?));
-        let (trials, points): (Vec<u64>, Vec<Vec<f64>>) =
-            (0..).zip(&self.trials).filter_map(at_level).unzip();
+        let at_level = (0..).zip(&self.trials);
+        let at_level = at_level.filter_map(|(number, trial)| Some((number, self.point_at(trial, level)?)));
+        let (trials, points): (Vec<u64>, Vec<Vec<f64>>) = at_level.unzip();
         let places = places(&points).into_iter().map(|place| -(place as f64));
         let scores: BTreeMap<u64, f64> = trials.into_iter().zip(places).collect();
         let own = scores.get(&(index as u64)).copied().unwrap_or(f64::NEG_INFINITY);
@@ -97,7 +97,7 @@ impl Study {
 
     /// The levels whose ranks say nothing of the end. O(trials · levels).
     fn silent_levels(&self) -> BTreeSet<u64> {
-        let silent = |&level: &u64| {
+        let silent = self.rung_levels().into_iter().filter(|&level| {
             let (mut scores, mut finished) = (Vec::new(), Vec::new());
             for trial in self.trials.iter().filter(|trial| trial.trained_epochs() >= level) {
                 let Some(score) = self.spec.run_score.value_of(&trial.curve.prefix_until(level as f64))
@@ -112,8 +112,8 @@ impl Study {
                 scores.push(score);
             }
             is_silent(&scores, &finished)
-        };
-        self.rung_levels().into_iter().filter(silent).collect()
+        });
+        silent.collect()
     }
 
     /// Of the trials that reached `level`: how many there are, and how many are ahead of `trial`; `None` while trials are compared by

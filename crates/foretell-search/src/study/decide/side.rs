@@ -3,7 +3,7 @@
 use super::knowledge::NoForecast;
 use crate::objective::Objective;
 use crate::study::{Study, Trial};
-use foretell::{Curve, Direction, Forecaster, History, HistoryOptions, Metric, Run, RunScore};
+use foretell::{Direction, Forecaster, History, HistoryOptions, Metric, Run, RunScore};
 use std::sync::Arc;
 
 /// Points of the quasi-random sequence over which what is to be beaten is averaged.
@@ -52,16 +52,15 @@ impl Study {
         let ends = objectives.iter().map(|objective| self.end_of(index, objective));
         let ends: Vec<ObjectiveEnd> = ends.collect::<Result<_, _>>()?;
         let seed = self.spec.seed as u32;
-        let share = |point: u32, dimension: usize| {
-            // the quantiles of 0 and 1 would be infinite
-            f64::from(sobol_burley::sample(point, dimension as u32, seed)).clamp(1e-6, 1.0 - 1e-6)
-        };
-        let incumbent = |point: u32| {
-            let others: Vec<f64> =
-                ends.iter().enumerate().map(|(at, end)| end.value_at(share(point, at))).collect();
-            self.incumbent_of(&others).unwrap_or(f64::NEG_INFINITY)
-        };
-        Ok((0..SEQUENCE_POINTS).map(incumbent).collect())
+        let incumbents = (0..SEQUENCE_POINTS).map(|point| {
+            let others = (0..).zip(&ends).map(|(dimension, end)| {
+                let u = f64::from(sobol_burley::sample(point, dimension, seed));
+                // the quantiles of 0 and 1 would be infinite
+                end.value_at(u.clamp(1e-6, 1.0 - 1e-6))
+            });
+            self.incumbent_of(&others.collect::<Vec<f64>>()).unwrap_or(f64::NEG_INFINITY)
+        });
+        Ok(incumbents.collect())
     }
 
     fn end_of(&mut self, index: usize, objective: &Objective) -> Result<ObjectiveEnd, NoForecast> {
@@ -83,9 +82,8 @@ impl Study {
 
     /// The forecaster of the objective `name`: the one there is, or a new one where there is more to learn from.
     fn side_level(&mut self, name: &str, direction: Direction) -> Result<Arc<Forecaster>, NoForecast> {
-        let level = self.spec.max_resource;
         let warm = self.warm_start.len();
-        let learned = self.knowledge.training_set(level).unwrap_or_default();
+        let learned = self.knowledge.training_set(self.spec.max_resource).unwrap_or_default();
         let mut learned: Vec<usize> = learned.iter().filter_map(|index| index.checked_sub(warm)).collect();
         if let Some((count, known)) = self.measures.side_level(name)
             && *count == learned.len()
@@ -93,25 +91,31 @@ impl Study {
             return known.clone();
         }
         learned.sort_unstable();
-        let count = learned.len();
-        let learn = || -> Result<Arc<Forecaster>, NoForecast> {
-            let run = |index: usize| {
-                let trial = &self.trials[index];
-                let curve: Curve = trial.side.get(name)?.clone();
-                Some(Run { id: index.to_string(), configuration: trial.configuration.clone(), curve })
-            };
-            let runs: Vec<Run> = learned.into_iter().filter_map(run).collect();
-            let ends = runs.iter().filter_map(|run| run.curve.last_point().map(|(step, _)| step));
-            let options = HistoryOptions {
-                metric: Some(Metric::new(name, direction)),
-                target: Some(ends.fold(level as f64, f64::min)),
-                run_score: RunScore::Last,
-                ..self.history_options()
-            };
-            Ok(Arc::new(Forecaster::with_history(History::new(&runs, &options)?, self.predictor()?)))
+        let forecaster = self.learn_side_level(name, direction, &learned);
+        self.measures.keep_side_level(name, (learned.len(), forecaster.clone()));
+        forecaster
+    }
+
+    /// Learns the objective `name` from the trials `learned`.
+    fn learn_side_level(
+        &self,
+        name: &str,
+        direction: Direction,
+        learned: &[usize],
+    ) -> Result<Arc<Forecaster>, NoForecast> {
+        let runs = learned.iter().filter_map(|&index| {
+            let (id, trial) = (index.to_string(), &self.trials[index]);
+            let curve = trial.side.get(name)?.clone();
+            Some(Run { id, configuration: trial.configuration.clone(), curve })
+        });
+        let runs: Vec<Run> = runs.collect();
+        let ends = runs.iter().filter_map(|run| run.curve.last_point().map(|(step, _)| step));
+        let options = HistoryOptions {
+            metric: Some(Metric::new(name, direction)),
+            target: Some(ends.fold(self.spec.max_resource as f64, f64::min)),
+            run_score: RunScore::Last,
+            ..self.history_options()
         };
-        let learned = learn();
-        self.measures.keep_side_level(name, (count, learned.clone()));
-        learned
+        Ok(Arc::new(Forecaster::with_history(History::new(&runs, &options)?, self.predictor()?)))
     }
 }

@@ -27,8 +27,11 @@ impl Study {
             Space::Parameters(space) if proposed.is_none() && !self.spec.schedule.is_full() => {
                 let mut rng = trial_stream(self.spec.seed, trial);
                 let misfits = self.misfits();
-                let is_allowed = |drawn: &Configuration| self.spec.allows(drawn) && !misfits.rules_out(drawn);
-                draw_allowed(|| space.sample(&mut rng), is_allowed, |_| true)
+                draw_allowed(
+                    || space.sample(&mut rng),
+                    |drawn| self.spec.allows(drawn) && !misfits.rules_out(drawn),
+                    |_| true,
+                )
             }
             _ => proposed,
         }
@@ -79,10 +82,10 @@ impl Study {
                 sampler.observe_failure(*number, &trial.configuration);
             }
         }
-        let point = |(_, _, known): &(u64, &Trial, KnownResult)| {
+        let points = known.iter().map(|(_, _, known)| {
             std::iter::once(known.worth.score).chain(known.others.iter().copied()).collect()
-        };
-        let places = places(&known.iter().map(point).collect::<Vec<Vec<f64>>>());
+        });
+        let places = places(&points.collect::<Vec<Vec<f64>>>());
         for ((number, trial, known), place) in known.iter().zip(places) {
             let worth = if by_process { known.worth } else { Worth::from_measurement(-(place as f64)) };
             sampler.observe_start(*number, &trial.configuration);
@@ -110,15 +113,12 @@ impl Study {
     /// The sampler's version of a trial's `worth`: with a reward of its own, that in its place.
     pub(in crate::study) fn sampler_worth(&self, trial: &Trial, worth: Worth) -> Worth {
         let Some(reward) = &self.spec.reward else { return worth };
-        let direction = self.spec.direction;
-        let rewarded = |score: f64| {
-            reward.evaluate(|name| match name {
-                _ if name == self.spec.metric => Some(direction.to_value(score)),
-                _ => self.spec.space.known_value(&trial.configuration, name),
-            })
-        };
+        let reward = reward.evaluate(|name| match name {
+            _ if name == self.spec.metric => Some(self.spec.direction.to_value(worth.score)),
+            _ => self.spec.space.known_value(&trial.configuration, name),
+        });
         // what cannot be rewarded has the worst that a network can: nothing
-        Worth { score: rewarded(worth.score).unwrap_or(0.0), ..worth }
+        Worth { score: reward.unwrap_or(0.0), ..worth }
     }
 }
 
@@ -127,11 +127,11 @@ impl StudySpec {
     fn known_costs(&self) -> KnownCosts {
         let (space, objectives) = (self.space.clone(), self.objectives.clone());
         Arc::new(move |configuration: &Configuration| {
-            let value = |name: &str| space.known_value(configuration, name);
-            objectives
-                .iter()
-                .map(|objective| Some(objective.direction.to_score(objective.of.evaluate(value)?)))
-                .collect()
+            let scores = objectives.iter().map(|objective| {
+                let value = objective.of.evaluate(|name| space.known_value(configuration, name))?;
+                Some(objective.direction.to_score(value))
+            });
+            scores.collect()
         })
     }
 }

@@ -28,12 +28,12 @@ impl Study {
             return;
         }
         let before = std::mem::replace(&mut self.spec, changed);
-        let counted = |spec: &StudySpec| (spec.run_score, spec.returns_own_scores);
-        if counted(&before) != counted(&self.spec) {
+        let has_another_score = before.run_score != self.spec.run_score;
+        if has_another_score || before.returns_own_scores != self.spec.returns_own_scores {
             self.count_otherwise(&before);
         }
-        let searched = |spec: &StudySpec| (spec.space.clone(), spec.sampler.clone(), spec.run_score);
-        if searched(&before) != searched(&self.spec) {
+        let has_another_sampler = before.space != self.spec.space || before.sampler != self.spec.sampler;
+        if has_another_score || has_another_sampler {
             self.take_sampler();
         }
         let is_prolonged = before.max_resource != self.spec.max_resource
@@ -48,13 +48,8 @@ impl Study {
         let reached = self.knowledge.begin_anew(data, self.needs.means);
         let whole = self.spec.max_resource;
         let earlier = self.warm_start.len();
-        let relearn_earlier = |study: &mut Self| {
-            let is_whole = |&index: &usize| study.spec.has_trained_whole(&study.warm_start[index]);
-            let runs: Vec<usize> = (0..earlier).filter(is_whole).collect();
-            runs.into_iter().for_each(|index| study.learn_again(whole, index));
-        };
         if is_prolonged {
-            relearn_earlier(self);
+            self.relearn_earlier();
         }
         for (level, indices) in reached {
             // trials that nobody cut are as whole as the longest one; those of earlier searches were just looked at
@@ -64,10 +59,19 @@ impl Study {
             }
         }
         if !is_prolonged && before.max_resource < whole {
-            relearn_earlier(self);
+            self.relearn_earlier();
         }
         self.begin_rungs();
         self.begin_standings();
+    }
+
+    /// Learns again from the runs of earlier searches that are whole.
+    fn relearn_earlier(&mut self) {
+        let is_whole = self.warm_start.iter().map(|run| self.spec.has_trained_whole(run));
+        let is_whole: Vec<bool> = is_whole.collect();
+        for (index, _) in is_whole.into_iter().enumerate().filter(|(_, is_whole)| *is_whole) {
+            self.learn_again(self.spec.max_resource, index);
+        }
     }
 
     /// Another value of each trial counts than `before`.
@@ -134,9 +138,8 @@ impl Study {
         if !self.scheduler.lengthen(whole) {
             return;
         }
-        let is_due = |index: &usize| self.trials[*index].until == before;
-        let open: Vec<usize> = self.running.iter().copied().filter(is_due).collect();
-        for index in open {
+        let running = self.running.iter().copied();
+        for index in running.filter(|&index| self.trials[index].until == before).collect::<Vec<_>>() {
             self.change(index, |trial| trial.until = whole);
         }
         if let Some((job, _)) = &mut self.pending {

@@ -122,8 +122,8 @@ impl LogLosses {
     /// A record about `trial` that is no start.
     fn see_trial(&mut self, trial: u64, ended: bool) {
         self.start_lost_before(trial.saturating_add(1));
-        let last = |trials: &Vec<Vec<TrialStretch>>| trials.get(trial as usize)?.last().copied();
-        if last(&self.trials).is_some_and(|stretch| stretch.ended) {
+        let last = self.trials.get(trial as usize).and_then(|stretches| stretches.last());
+        if last.is_some_and(|stretch| stretch.ended) {
             self.start_lost(trial);
         }
         let here = self.seen + 1;
@@ -138,8 +138,8 @@ impl LogLosses {
     fn is_late(&self, trial: u64) -> bool {
         let last = self.trials.get(trial as usize).and_then(|stretches| stretches.last());
         let promotes = self.spec.as_ref().is_some_and(|spec| !spec.schedule.is_full());
-        let is_whole = |since: usize| !promotes || self.holes.range(since..).next().is_none();
-        last.is_some_and(|stretch| stretch.ended && is_whole(stretch.last))
+        last.filter(|stretch| stretch.ended)
+            .is_some_and(|stretch| !promotes || self.holes.range(stretch.last..).next().is_none())
     }
 
     /// The starts of all trials before `next` are known or lost, unless more are missing than records.
@@ -154,11 +154,10 @@ impl LogLosses {
     /// last record, or the start of the trial before.
     fn start_lost(&mut self, trial: u64) {
         let own = self.trials.get(trial as usize).and_then(|stretches| stretches.last());
-        let before = || self.trials.last().and_then(|stretches| stretches.first());
-        let since = own.map(|stretch| stretch.last).or_else(|| before().map(|stretch| stretch.first));
-        let since = since.unwrap_or(0);
-        let holes = || self.holes.range(since..).map(|(&hole, _)| hole);
-        let hole = holes().rfind(|hole| self.idle.contains(hole)).or_else(|| holes().next_back());
+        let since = own.map(|stretch| stretch.last).or_else(|| Some(self.trials.last()?.first()?.first));
+        let mut holes = self.holes.range(since.unwrap_or(0)..).map(|(&hole, _)| hole);
+        let idle = holes.clone().rfind(|hole| self.idle.contains(hole));
+        let hole = idle.or_else(|| holes.next_back());
         let first = hole.unwrap_or(self.seen);
         if let Some(hole) = hole {
             self.started.entry(hole).or_default().push(trial);
@@ -227,8 +226,8 @@ impl StudyMender<'_> {
             self.fill(place, missing, record, &mut inserted);
         }
         self.start_before(record, &mut inserted);
-        let is_decision = |record: &Record| matches!(record, Record::Decided(_));
-        let certain = self.computed == self.missing || !inserted.iter().any(is_decision);
+        let certain = self.computed == self.missing
+            || !inserted.iter().any(|record| matches!(record, Record::Decided(_)));
         let refused = match record {
             Record::Created { .. } if place > 0 => Some(StudyError::NoHeader),
             _ if place == 0 && !matches!(record, Record::Created { .. }) => Some(StudyError::NoHeader),
@@ -279,8 +278,10 @@ impl StudyMender<'_> {
     fn start_before(&mut self, record: &Record, inserted: &mut Vec<Record>) {
         let Record::Started { trial, until, .. } = record else { return };
         let job = TrainingJob { trial: *trial, until: *until };
-        let is_open = |study: &Study| study.trial(job.trial).is_some_and(crate::Trial::is_open);
-        while self.computed < self.missing && !is_open(&self.study) && self.study.next_job() != Some(job) {
+        while self.computed < self.missing
+            && !self.study.trial(job.trial).is_some_and(crate::Trial::is_open)
+            && self.study.next_job() != Some(job)
+        {
             if self.compute_start(inserted).is_none() {
                 return;
             }

@@ -142,7 +142,11 @@ impl Study {
         }
         // the proposal keeps the limits only with values that the user has chosen otherwise
         let nothing = Configuration::new();
-        let drawn = || space.complete_configuration(&given, &nothing, &mut rng);
-        draw_allowed(drawn, |whole| self.spec.allows(whole), |_| true).or(Some(first))
+        let allowed = draw_allowed(
+            || space.complete_configuration(&given, &nothing, &mut rng),
+            |whole| self.spec.allows(whole),
+            |_| true,
+        );
+        allowed.or(Some(first))
     }
 }

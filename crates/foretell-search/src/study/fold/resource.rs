@@ -3,7 +3,7 @@
 use super::step::AppendRecord;
 use crate::record::Record;
 use crate::resource::UNKNOWN_RESOURCE;
-use crate::study::{Study, Trial, TrialState};
+use crate::study::{Study, TrialState};
 
 impl Study {
     /// Records R where the trials that have ended show it, or where the one that ended last, `trial`, is longer than all before it.
@@ -28,19 +28,22 @@ impl Study {
         if !self.spec.is_open_ended {
             return None;
         }
-        let length = |number: u64| {
-            let trial = self.trial(number)?;
-            matches!(trial.state, TrialState::Completed { .. }).then(|| (number, trial.length()))
-        };
         let Some(known) = self.spec.resource() else {
-            let counts = |trial: &Trial| {
+            let first = self.trials.iter().position(|trial| {
                 trial.is_open() || matches!(trial.state, TrialState::Completed { .. }) && !trial.is_unknown()
-            };
-            return length(self.trials.iter().position(counts)? as u64);
+            });
+            return self.completed_length(first? as u64);
         };
         let all = 0..self.trials.len() as u64;
         let looked_at = ended.map_or(all, |trial| trial..trial + 1);
-        looked_at.filter_map(length).filter(|(_, length)| *length > known).max_by_key(|(_, length)| *length)
+        let lengths = looked_at.filter_map(|trial| self.completed_length(trial));
+        lengths.filter(|(_, length)| *length > known).max_by_key(|(_, length)| *length)
+    }
+
+    /// `trial` and its length, if it has completed.
+    fn completed_length(&self, trial: u64) -> Option<(u64, u64)> {
+        let known = self.trial(trial)?;
+        matches!(known.state, TrialState::Completed { .. }).then(|| (trial, known.length()))
     }
 
     /// R is `max_resource` from here on.

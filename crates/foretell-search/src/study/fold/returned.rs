@@ -3,7 +3,7 @@
 use super::step::AppendRecord;
 use crate::record::Record;
 use crate::returned::{ReturnRelation, ReturnedTrial};
-use crate::study::{Study, StudySpec, Trial};
+use crate::study::{Study, StudySpec};
 use foretell::RunScore;
 
 impl Study {
@@ -18,8 +18,8 @@ impl Study {
         append: &mut AppendRecord<'_, E>,
     ) -> Result<(), E> {
         self.retry_start(append)?;
-        let counts = |known: &Trial| known.is_open() && known.has_reported() && known.returned != Some(value);
-        match self.trial(trial).is_some_and(counts) && value.is_finite() {
+        let known = self.trial(trial).filter(|known| known.is_open() && known.has_reported());
+        match known.is_some_and(|known| known.returned != Some(value)) && value.is_finite() {
             true => self.emit(Record::Returned { trial, value }, append),
             false => Ok(()),
         }

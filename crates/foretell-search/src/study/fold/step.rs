@@ -5,7 +5,7 @@ use crate::resource::known_resource;
 use crate::samplers::random::trial_seed;
 use crate::schedulers::{NextAction, TrainingJob};
 use crate::study::{JobProposal, Study, StudySettings, Trial};
-use foretell::{Configuration, Curve, Run, RunScore};
+use foretell::{Configuration, Run, RunScore};
 use std::convert::Infallible;
 
 /// Stores a record; a record that it refuses is not applied.
@@ -104,15 +104,12 @@ impl Study {
             return Ok(());
         }
         let direction = self.spec.direction;
-        let points = |curve: &Curve| {
-            let values = curve.scores().iter().map(|&score| direction.to_value(score));
-            curve.steps().iter().copied().zip(values).collect()
-        };
         runs.iter().try_for_each(|run| {
+            let values = run.curve.scores().iter().map(|&score| direction.to_value(score));
             let record = Record::WarmStart {
                 id: run.id.clone(),
                 configuration: run.configuration.clone(),
-                points: points(&run.curve),
+                points: run.curve.steps().iter().copied().zip(values).collect(),
             };
             self.emit(record, append)
         })
@@ -190,12 +187,16 @@ impl Study {
     /// A report counts if its trial runs, it is a new step, and the trial is not already where it was to be trained to:
     /// after a restart a trial repeats steps that were recorded before, and a trial may train too far.
     fn accepts_report(&self, trial: u64, step: u64) -> bool {
-        let running = self.is_running(trial).then(|| &self.trials[trial as usize]);
-        let is_new = |t: &&Trial| if t.has_reported() { step > t.step } else { true };
-        let is_within = |t: &Trial| t.step < t.until && step <= self.spec.whole_resource();
-        // the first report of a trial also counts beyond R: it is in another unit
-        let is_free = |t: &Trial| self.spec.is_open_ended || t.is_unlimited() || !t.has_reported();
-        running.filter(is_new).is_some_and(|t| is_free(t) || is_within(t))
+        if !self.is_running(trial) {
+            return false;
+        }
+        let trial = &self.trials[trial as usize];
+        let is_within = trial.step < trial.until && step <= self.spec.whole_resource();
+        match trial.has_reported() {
+            true => step > trial.step && (is_within || self.spec.is_open_ended || trial.is_unlimited()),
+            // the first report of a trial also counts beyond R: it is in another unit
+            false => true,
+        }
     }
 
     /// A start that could not be stored comes before anything else: sampler and scheduler have moved on already, and in
@@ -273,9 +274,9 @@ impl Study {
 
     /// Whether a completed trial reaches the target, so that no further one is started, and nobody has enqueued one.
     pub fn is_at_target(&self) -> bool {
-        let direction = self.spec.direction;
-        let reached = |(_, score)| self.spec.target.is_some_and(|target| score >= direction.to_score(target));
-        self.progress.leader().is_some_and(reached) && self.queue.waiting().is_empty()
+        let target = self.spec.target.map(|target| self.spec.direction.to_score(target));
+        let leader = self.progress.leader().zip(target);
+        leader.is_some_and(|((_, score), target)| score >= target) && self.queue.waiting().is_empty()
     }
 
     /// Whether so many trials in a row have ended without a new best that no further one is started, and nobody has enqueued one.
@@ -288,14 +289,15 @@ impl Study {
     /// Whether the budget pays for `job`, once all that runs is trained as far as it is to be.
     pub(in crate::study) fn can_pay(&self, job: TrainingJob) -> bool {
         let Some(budget) = self.spec.budget_epochs else { return true };
-        // while R is unknown, a trial costs an epoch at least
-        let left =
-            |trial: &Trial| known_resource(trial.until).unwrap_or(1).saturating_sub(trial.reached_now());
         // what runs is charged to its end, because trials that start together would otherwise overdraw the budget
-        let promised: u64 = self.running.iter().map(|&index| left(&self.trials[index])).sum();
+        let promised = self.running.iter().map(|&index| {
+            let trial = &self.trials[index];
+            // while R is unknown, a trial costs an epoch at least
+            known_resource(trial.until).unwrap_or(1).saturating_sub(trial.reached_now())
+        });
         let from = self.trial(job.trial).filter(|_| self.keeps_checkpoints).map_or(0, Trial::trained_epochs);
         self.progress.spent
-            + promised
+            + promised.sum::<u64>()
             + known_resource(job.until).map_or(1, |until| until.saturating_sub(from))
             <= budget
     }
@@ -326,10 +328,10 @@ impl Study {
         from: u64,
         append: &mut AppendRecord<'_, E>,
     ) -> Result<(), E> {
-        let is_news = |begun: &&Trial| {
-            begun.is_open() && from < begun.trained_epochs() && begun.repeating != Some(from)
-        };
-        let Some(begun) = self.trial(trial).filter(is_news) else { return Ok(()) };
+        let Some(begun) = self.trial(trial) else { return Ok(()) };
+        if !begun.is_open() || from >= begun.trained_epochs() || begun.repeating == Some(from) {
+            return Ok(());
+        }
         let (until, configuration) = (begun.until, begun.configuration.clone());
         self.emit(self.start_record(TrainingJob { trial, until }, configuration, from), append)
     }

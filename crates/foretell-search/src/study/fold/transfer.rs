@@ -48,16 +48,13 @@ impl Study {
         let own = self.queue.all().first();
         let cube = UnitCube::new(space.clone());
         let tried: Vec<_> = self.trials.iter().map(|trial| cube.point(&trial.configuration)).collect();
-        let is_new = |configuration: &Configuration| {
-            let point = cube.point(configuration);
-            let is_far =
-                |other: &Vec<Option<f64>>| point.iter().zip(other).any(|(a, b)| coordinates_differ(*a, *b));
-            tried.iter().all(is_far)
-        };
         let candidates = self.ranked_earlier()?;
         candidates.into_iter().find_map(|(run, earlier)| {
             let fitting = fit_to_space(space, &run.configuration, own)?;
-            is_new(&fitting).then_some((fitting, earlier))
+            let point = cube.point(&fitting);
+            let mut tried = tried.iter().map(|other| point.iter().zip(other));
+            let is_new = tried.all(|mut pairs| pairs.any(|(a, b)| coordinates_differ(*a, *b)));
+            is_new.then_some((fitting, earlier))
         })
     }
 
@@ -72,9 +69,8 @@ impl Study {
 
     /// Whether the best trial so far repeats one of an earlier study, none of these runs, and the last proposal was another one.
     fn leads_by_earlier(&self) -> bool {
-        let is_repeated = |index: usize| self.trials[index].earlier.is_some();
-        self.progress.leader().is_some_and(|(best, _)| is_repeated(best))
-            && !self.running.iter().any(|&index| is_repeated(index))
+        self.progress.leader().is_some_and(|(best, _)| self.trials[best].earlier.is_some())
+            && self.running.iter().all(|&index| self.trials[index].earlier.is_none())
             && self.trials.last().is_some_and(|last| last.earlier.is_none())
     }
 
@@ -96,23 +92,25 @@ impl Study {
         let Space::Parameters(space) = &self.spec.space else { return None };
         // the newest comes last
         studies.into_iter().rev().find_map(|(_, mut runs)| {
-            let length = |run: &Run| run.curve.last_point().map_or(0.0, |(step, _)| step);
-            let longest = runs.iter().map(|(run, _)| length(run)).fold(0.0, f64::max);
-            runs.retain(|(run, _)| length(run) >= longest);
+            let longest = runs.iter().map(|(run, _)| last_step(run)).fold(0.0, f64::max);
+            runs.retain(|(run, _)| last_step(run) >= longest);
             runs.sort_by(|a, b| b.1.total_cmp(&a.1));
             let (best, worst) = (runs.first()?.1, runs.last()?.1);
             let fits = runs.iter().any(|(run, _)| fit_to_space(space, &run.configuration, None).is_some());
             if best <= worst || !fits {
                 return None;
             }
-            let named = |(run, score): (&Run, f64)| EarlierTrial {
-                id: run.id.clone(),
-                value: direction.to_value(score),
-                is_best: score >= best,
-            };
-            Some(runs.into_iter().map(|(run, score)| (run, named((run, score)))).collect())
+            let ranked = runs.into_iter().map(|(run, score)| {
+                let (id, value) = (run.id.clone(), direction.to_value(score));
+                (run, EarlierTrial { id, value, is_best: score >= best })
+            });
+            Some(ranked.collect())
         })
     }
+}
+
+fn last_step(run: &Run) -> f64 {
+    run.curve.last_point().map_or(0.0, |(step, _)| step)
 }
 
 /// Whether two coordinates differ by enough; a value and none always do.
