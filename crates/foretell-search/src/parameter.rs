@@ -274,13 +274,12 @@ fn digits(x: f64, digits: usize) -> f64 {
 impl ParameterKind {
     /// The bounds of a kind of numbers.
     pub(crate) fn bounds(&self) -> Option<NumberBounds> {
-        let whole =
-            |lo: i64, hi: i64, step: Option<i64>| (lo as f64, hi as f64, Some(step.unwrap_or(1) as f64));
-        let ((lo, hi, step), is_log) = match *self {
-            Self::Float { lo, hi, step } => ((lo, hi, step), false),
-            Self::Log { lo, hi, step } => ((lo, hi, step), true),
-            Self::Int { lo, hi, step } => (whole(lo, hi, step), false),
-            Self::LogInt { lo, hi, step } => (whole(lo, hi, step), true),
+        let is_log = matches!(self, Self::Log { .. } | Self::LogInt { .. });
+        let (lo, hi, step) = match *self {
+            Self::Float { lo, hi, step } | Self::Log { lo, hi, step } => (lo, hi, step),
+            Self::Int { lo, hi, step } | Self::LogInt { lo, hi, step } => {
+                (lo as f64, hi as f64, Some(step.unwrap_or(1) as f64))
+            }
             Self::Choice { .. } | Self::Flag => return None,
         };
         Some(NumberBounds { lo, hi, step, is_log })

@@ -290,7 +290,6 @@ fn unknown_name(parameters: &[Parameter], configuration: &Configuration) -> Opti
 fn check_value(parameter: &Parameter, configuration: &Configuration) -> Result<(), ParameterSpaceError> {
     let name = parameter.name.clone();
     let value = configuration.get(&name).unwrap_or(&Value::Missing);
-
     match (&parameter.active_if, parameter.applies_in(configuration), value) {
         (_, true, Value::Missing) => {
             Err(ParameterSpaceError::Absent { name, kind: parameter.kind.to_string() })

@@ -216,10 +216,9 @@ fn factor(trials: &[ReturnedTrial], score: RunScore) -> Option<f64> {
     let factor = largest.value / largest.reported_score(score);
     // trials that all return one value, and all report one, would have a factor whatever the two are
     let differ = trials.iter().any(|trial| !is_near(trial.value, trials[0].value, EQUAL_TOLERANCE));
-    let holds =
-        |trial: &ReturnedTrial| is_near(trial.value, factor * trial.reported_score(score), FACTOR_TOLERANCE);
     let is_one = factor.is_finite() && factor > 0.0 && differ && trials.len() >= MIN_FACTOR_TRIALS;
-    (is_one && trials.iter().all(holds)).then_some(factor)
+    let mut pairs = trials.iter().map(|trial| (trial.value, factor * trial.reported_score(score)));
+    (is_one && pairs.all(|(value, scaled)| is_near(value, scaled, FACTOR_TOLERANCE))).then_some(factor)
 }
 
 fn is_near(a: f64, b: f64, tolerance: f64) -> bool {

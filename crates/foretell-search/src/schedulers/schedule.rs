@@ -154,12 +154,11 @@ impl Schedule {
         burn_in: usize,
     ) -> Result<Box<dyn Scheduler>, ScheduleError> {
         self.validate(trials, max_resource)?;
-
         Ok(match *self {
             Self::Full => Box::new(FullTraining::new(trials, max_resource, nth_best)),
             Self::IEpoch { epochs, keep } => {
-                let rungs = [(trials, epochs), (keep.min(trials), max_resource)]
-                    .map(|(configurations, resource)| Rung { configurations, resource });
+                let rungs = [(trials, epochs), (keep.min(trials), max_resource)];
+                let rungs = rungs.map(|(configurations, resource)| Rung { configurations, resource });
                 let bracket = Bracket { s: 1, rungs: rungs.to_vec() };
                 Box::new(SuccessiveHalving::new(bracket, 0, Kappa::default()))
             }

@@ -70,9 +70,8 @@ impl TrialEvidence {
     /// The trials with a result; those that failed have the worst score of all. Empty while none has one.
     pub(crate) fn seen(&self) -> Vec<SeenTrial> {
         let worst = self.seen.values().map(|seen| seen.worth.score).fold(f64::INFINITY, f64::min);
-        let failed =
-            |point: &CubePoint| SeenTrial { point: point.clone(), worth: Worth::from_measurement(worst) };
-        let failed = self.failed.iter().filter(|_| worst.is_finite()).map(failed);
+        let failed = self.failed.iter().filter(|_| worst.is_finite()).cloned();
+        let failed = failed.map(|point| SeenTrial { point, worth: Worth::from_measurement(worst) });
         self.seen.values().cloned().chain(failed).collect()
     }
 

@@ -207,7 +207,6 @@ impl FrontGrowth {
         if own <= 0.0 {
             return 0.0;
         }
-
         let (mut above, mut sum, mut before) = (Vec::new(), 0.0, 0.0);
         let last = (least, Vec::new());
         for (metric, others) in self.front.iter().chain([&last]) {

@@ -93,7 +93,6 @@ fn standard_error(left_out: &[f64]) -> Option<f64> {
 fn total_effects(cube: &UnitCube, process: &SurrogateProcess) -> Vec<f64> {
     // always the same draws, so that the importances of a study differ only if its trials do
     let mut rng = trial_stream(0, 0);
-
     let dimensions = cube.dimensions();
     let (mut values, mut changes) = (Vec::with_capacity(RELEVANCE_DRAWS), vec![0.0; dimensions]);
     for _ in 0..RELEVANCE_DRAWS {

@@ -3,8 +3,8 @@
 use crate::record::{Decision, Reason, RecordedForecast};
 use crate::study::describe::repeats::{pooled_deviation, spread_of_mean};
 use crate::study::{Study, Trial, TrialState};
+use foretell::Action;
 use foretell::statistics::{mean, normal_cdf, normal_quantile};
-use foretell::{Action, Curve};
 
 /// The 95 % quantile of the standard normal distribution: the ends of the central 90 %.
 const NINETY_PERCENT: f64 = 1.644_853_627;
@@ -61,9 +61,10 @@ impl Study {
         let present = trial.folds.last().filter(|_| !self.is_between_folds(trial))?;
         let (step, _) = present.last_point()?;
         let earlier = std::iter::once(&trial.curve).chain(&trial.folds[..trial.folds.len() - 1]);
-        let gain =
-            |curve: &Curve| Some(run_score.value_of(curve)? - run_score.value_of(&curve.prefix_until(step))?);
-        let gains: Vec<f64> = earlier.filter_map(gain).collect();
+        let gains = earlier.filter_map(|curve| {
+            Some(run_score.value_of(curve)? - run_score.value_of(&curve.prefix_until(step))?)
+        });
+        let gains: Vec<f64> = gains.collect();
         let now = run_score.value_of(present)?;
         let left = (1.0 - step / self.spec.max_resource as f64).max(0.0);
         let gained = if gains.is_empty() { 0.0 } else { mean(&gains) };

@@ -75,11 +75,12 @@ impl LevelForecaster {
         curve: &Curve,
     ) -> OutlookResult {
         let points = curve.len();
-        let known =
-            |kept: &BTreeMap<usize, BTreeMap<usize, OutlookResult>>| kept.get(&points)?.get(&run).cloned();
-        if let Some(known) = known(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
-            return known;
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.get(&points).and_then(|runs| runs.get(&run)) {
+            return known.clone();
         }
+        // other threads need not wait for a forecast
+        drop(kept);
         let place = self.runs.iter().position(|&learned| learned == run);
         let made = self.outlook_without(place, configuration, curve);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -67,11 +67,9 @@ impl Study {
 
     /// Learns again from the runs of earlier searches that are whole.
     fn relearn_earlier(&mut self) {
-        let is_whole = self.warm_start.iter().map(|run| self.spec.has_trained_whole(run));
-        let is_whole: Vec<bool> = is_whole.collect();
-        for (index, _) in is_whole.into_iter().enumerate().filter(|(_, is_whole)| *is_whole) {
-            self.learn_again(self.spec.max_resource, index);
-        }
+        let mut runs: Vec<usize> = (0..self.warm_start.len()).collect();
+        runs.retain(|&index| self.spec.has_trained_whole(&self.warm_start[index]));
+        runs.into_iter().for_each(|index| self.learn_again(self.spec.max_resource, index));
     }
 
     /// Another value of each trial counts than `before`.

@@ -52,8 +52,8 @@ impl Study {
         candidates.into_iter().find_map(|(run, earlier)| {
             let fitting = fit_to_space(space, &run.configuration, own)?;
             let point = cube.point(&fitting);
-            let mut tried = tried.iter().map(|other| point.iter().zip(other));
-            let is_new = tried.all(|mut pairs| pairs.any(|(a, b)| coordinates_differ(*a, *b)));
+            let is_new =
+                tried.iter().all(|other| point.iter().zip(other).any(|(a, b)| coordinates_differ(*a, *b)));
             is_new.then_some((fitting, earlier))
         })
     }
