@@ -20,11 +20,11 @@ pub(super) fn options(records: &[HookRecord], command: &[String]) -> Option<Know
         let path = std::fs::canonicalize(word).ok().filter(|path| path.is_file())?;
         all.iter().any(|options| is_same_file(&options.script, &path)).then_some(path)
     });
-    let is_own = |options: &&HookOptions| match &named {
+    let mut own = all;
+    own.retain(|options| match &named {
         Some(path) => is_same_file(&options.script, path),
         None => options.options.iter().any(|option| option.own == Some(true)),
-    };
-    let mut own: Vec<&HookOptions> = all.into_iter().filter(is_own).collect();
+    });
     if own.iter().any(|options| PARSERS_ON_ARGPARSE.contains(&options.source.as_str())) {
         own.retain(|options| options.source != "argparse");
     }

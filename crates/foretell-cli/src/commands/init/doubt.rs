@@ -30,11 +30,11 @@ impl LineChoice {
         minimize: Option<bool>,
         meaning: String,
     ) -> Self {
-        let text = |key: &str, value: &str| format!("{key} = {}", toml::Value::String(value.to_owned()));
-        let source = library.map(|library| text("source", library));
+        let metric = format!("metric = {}", toml::Value::String(metric.to_owned()));
+        let source = library.map(|library| format!("source = {}", toml::Value::String(library.to_owned())));
         let way =
             minimize.map(|minimize| if minimize { "minimize = true" } else { "maximize = true" }.to_owned());
-        Self { lines: std::iter::once(text("metric", metric)).chain(source).chain(way).collect(), meaning }
+        Self { lines: std::iter::once(metric).chain(source).chain(way).collect(), meaning }
     }
 }
 

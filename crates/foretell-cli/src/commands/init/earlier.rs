@@ -25,15 +25,15 @@ pub(super) fn studies(
 ) -> Vec<OfferedStudy> {
     let Some(metric) = metric else { return Vec::new() };
     let folders = list_studies(&around.join(DEFAULT_STUDIES_FOLDER)).unwrap_or_default();
-    let read = |folder: PathBuf| {
+    let studies = folders.into_iter().filter_map(|folder| {
         // only the first line of other programs' logs is read
         read_stored_spec(&folder).filter(|spec| is_of_same_script(described_script, metric, spec))?;
         let stored = StoredStudy::read(&folder, catalogue()).ok()?;
         let finished = stored.study.progress().trials.completed;
         let folder = folder.strip_prefix(around).map(Path::to_path_buf).unwrap_or(folder);
         (finished > 0).then_some(OfferedStudy { folder, finished })
-    };
-    folders.into_iter().filter_map(read).collect()
+    });
+    studies.collect()
 }
 
 /// Whether `study` ran the script that is `described`, for this metric, and searched all its parameters.

@@ -45,11 +45,10 @@ pub(super) fn read(lines: &[String]) -> KnownOptions {
 
 /// Whether a line names a group of options: `options:`, `FLAGS`.
 fn is_heading(line: &str) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || " _.<>'-".contains(c);
     let flush = !line.starts_with(' ') && !line.is_empty();
     flush
         && (line.trim_end().ends_with(':') || line.trim().chars().all(|c| c.is_uppercase() || c == ' '))
-        && line.trim().trim_end_matches(':').chars().all(is_word)
+        && line.trim().trim_end_matches(':').chars().all(|c| c.is_alphanumeric() || " _.<>'-".contains(c))
 }
 
 /// The option that a line starts: its names, and the text after them.
@@ -89,8 +88,7 @@ fn parse_name(text: &str) -> Option<(String, &str)> {
         return None;
     }
     let rest = &text[dashes..];
-    let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
-    let length = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+    let length = rest.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c))).unwrap_or(rest.len());
     let starts = rest.starts_with(|c: char| c.is_alphabetic() || c == '_');
     (length > 0 && starts).then(|| (text[..dashes + length].to_owned(), &rest[length..]))
 }
@@ -163,10 +161,9 @@ fn parse_value(text: &str) -> Option<String> {
 }
 
 fn parse_type(spec: &str) -> OptionType {
-    let is = |words: &[&str]| words.iter().any(|word| spec == *word || spec.starts_with(&format!("{word} ")));
-    if is(&WHOLE_NUMBER_WORDS) {
+    if starts_with_word_of(spec, &WHOLE_NUMBER_WORDS) {
         OptionType::Whole
-    } else if is(&REAL_NUMBER_WORDS) {
+    } else if starts_with_word_of(spec, &REAL_NUMBER_WORDS) {
         OptionType::Real
     } else if spec == "BOOLEAN" {
         OptionType::Truth
@@ -175,12 +172,15 @@ fn parse_type(spec: &str) -> OptionType {
     }
 }
 
+fn starts_with_word_of(spec: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| spec == *word || spec.starts_with(&format!("{word} ")))
+}
+
 /// `0<=x<=1`, `x>=1`.
 fn parse_limits(text: &str) -> Option<(f64, f64)> {
     let found = Regex::new(r"\[?(?:(-?[0-9.]+)<=?)?x(?:(<=?|>=?)(-?[0-9.]+))?").ok()?;
     found.captures_iter(text).find_map(|found| {
-        let number = |group: usize| found.get(group).and_then(|text| text.as_str().parse::<f64>().ok());
-        let (low, bound) = (number(1), number(3));
+        let [low, bound] = [1, 3].map(|group| found.get(group)?.as_str().parse::<f64>().ok());
         let sign = found.get(2).map_or("", |sign| sign.as_str());
         match (low, bound) {
             (None, None) => None,

@@ -145,13 +145,13 @@ pub(super) fn proposal(option: &ScriptFlag, epochs: Option<u64>) -> Option<KindP
         return None;
     }
     let whole = words.join("_");
-    let ends = |name: &str| whole == name || whole.ends_with(&format!("_{name}"));
     let names = KNOWN_PARAMETERS
         .iter()
         .enumerate()
         .flat_map(|(place, (names, _))| names.split_whitespace().map(move |name| (place, name)));
     // `lambda_l2` is more than an `l2`
-    let (place, _) = names.filter(|(_, name)| ends(name)).max_by_key(|(_, name)| name.len())?;
+    let names = names.filter(|(_, name)| whole == *name || whole.ends_with(&format!("_{name}")));
+    let (place, _) = names.max_by_key(|(_, name)| name.len())?;
     let rule = KNOWN_PARAMETERS[place].1;
     // `min_lr` or `warmup_lr` end as the learning rate does, even though they are other settings
     if place == 0 && words.iter().any(|word| is_word_in(word, OTHER_RATE_WORDS)) {
@@ -170,11 +170,11 @@ fn layer_widths_kind(option: &ScriptFlag, rule: ValueRule) -> Option<String> {
     let ValueRule::Width { .. } = rule else { return None };
     let sizes: Vec<u64> = option.list().iter().map(|size| size.parse().ok()).collect::<Option<_>>()?;
     let is_list = !sizes.is_empty() && sizes.iter().all(|&size| size > 1);
-    let times = |factor: f64| {
+    let [half, same, double] = [0.5, 1.0, 2.0].map(|factor| {
         let sizes = sizes.iter().map(|&size| ((size as f64 * factor).round() as u64).to_string());
         format_list(option, &sizes.collect::<Vec<_>>().join(","), "'")
-    };
-    is_list.then(|| format!("choice:{},{},{}", times(0.5), times(1.0), times(2.0)))
+    });
+    is_list.then(|| format!("choice:{half},{same},{double}"))
 }
 
 /// The list that is the default of `option`, as one of its choices.
@@ -307,15 +307,19 @@ fn choice(values: &[f64]) -> Option<String> {
 /// A range of two significant digits within the range that the option takes.
 fn range(option: &ScriptFlag, kind: &str, lo: f64, hi: f64) -> Option<String> {
     let (least, most) = option.range.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-    let short = |value: f64| format!("{value:.1e}").parse().unwrap_or(value);
     let (lo, hi) = match kind {
         "int" | "logint" => (lo.max(least).ceil(), hi.min(most).floor()),
         // .9999 is not 1
-        _ => (short(lo).max(least), if hi > 0.9 && hi < 1.0 { hi } else { short(hi) }.min(most)),
+        _ if hi > 0.9 && hi < 1.0 => (round_to_two_digits(lo).max(least), hi.min(most)),
+        _ => (round_to_two_digits(lo).max(least), round_to_two_digits(hi).min(most)),
     };
     let mut text = String::new();
     let _ = write!(text, "{kind}:{lo}:{hi}");
     (lo < hi && (lo > 0.0 || !kind.starts_with("log"))).then_some(text)
+}
+
+fn round_to_two_digits(number: f64) -> f64 {
+    format!("{number:.1e}").parse().unwrap_or(number)
 }
 
 #[cfg(test)]

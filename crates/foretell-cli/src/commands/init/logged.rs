@@ -86,11 +86,11 @@ fn gather_series(records: &[HookRecord], epochs: Option<u64>) -> Vec<LoggedSerie
             continue;
         }
         let training = (value.pid, value.training);
-        let is_same = |(logged, _): &&mut (LoggedSeries, Vec<(u64, u64)>)| {
+        let known = found.iter_mut().find(|(logged, _)| {
             let stage = logged.values.first().and_then(|first| first.stage.as_ref());
             logged.source == value.source && logged.name == value.series && stage == value.stage.as_ref()
-        };
-        match found.iter_mut().find(is_same) {
+        });
+        match known {
             Some((logged, trainings)) => {
                 if trainings[0] == training {
                     logged.values.push(value.clone());
@@ -108,11 +108,8 @@ fn gather_series(records: &[HookRecord], epochs: Option<u64>) -> Vec<LoggedSerie
     let most = all.iter().map(|logged| logged.values.len()).max().unwrap_or(0);
     all.iter_mut().for_each(|logged| logged.has_several = logged.values.len() > 1 || most == 2);
     // which library comes first depends on the moment: of the same values, those of the most exact report are kept
-    all.sort_by(|one, other| {
-        let key = |logged: &LoggedSeries| {
-            (exactness_rank(&logged.source), logged.name.clone(), logged.source.clone())
-        };
-        key(one).cmp(&key(other))
+    all.sort_by_cached_key(|logged| {
+        (exactness_rank(&logged.source), logged.name.clone(), logged.source.clone())
     });
     let mut kept: Vec<LoggedSeries> = Vec::new();
     for logged in all {
@@ -188,11 +185,11 @@ fn tell_stages_apart(all: &mut [LoggedSeries]) {
 }
 
 fn is_copy(one: &LoggedSeries, other: &LoggedSeries) -> bool {
-    let same = |(a, b): (&HookValue, &HookValue)| a.value == b.value;
     // one of them may lack the last value when the run is cut
     let (few, many) = (one.values.len().min(other.values.len()), one.values.len().max(other.values.len()));
     let are_as_long = many - few <= 1 && (few > 1 || few == many && one.name == other.name);
-    one.source != other.source && few > 0 && are_as_long && one.values.iter().zip(&other.values).all(same)
+    let mut pairs = one.values.iter().zip(&other.values);
+    one.source != other.source && few > 0 && are_as_long && pairs.all(|(a, b)| a.value == b.value)
 }
 
 /// The number of values that a whole training will have, by the length that its library was asked for.
@@ -201,8 +198,11 @@ pub(super) fn expected_value_count(logged: &LoggedSeries, records: &[HookRecord]
         HookRecord::Length { source, unit, of } if source == logged.library() => Some((unit.as_str(), *of)),
         _ => None,
     })?;
-    let place = |value: &HookValue| if unit == "step" { value.step } else { value.epoch };
-    let places: Vec<f64> = logged.values.iter().filter_map(place).collect();
+    let places = logged.values.iter().filter_map(|value| match unit {
+        "step" => value.step,
+        _ => value.epoch,
+    });
+    let places: Vec<f64> = places.collect();
     if unit == "epoch" && places.iter().all(|place| place.fract() == 0.0) {
         return Some(of as u64); // reported at its epoch
     }
@@ -223,11 +223,9 @@ pub(super) fn expected_value_count(logged: &LoggedSeries, records: &[HookRecord]
 /// Whether the likeliest metric comes once in so many batches of a training whose length is set in epochs: then the batch size changes how
 /// many values it has.
 pub(super) fn counts_batches(records: &[HookRecord]) -> bool {
-    let in_epochs = |library: &str| {
-        let of_library = |record: &HookRecord| matches!(record, HookRecord::Length { source, unit, .. } if source == library && unit == "epoch");
-        records.iter().any(of_library)
-    };
-    series(records, None).first().is_some_and(|best| best.is_between_epochs() && in_epochs(best.library()))
+    let all = series(records, None);
+    let Some(best) = all.first().filter(|best| best.is_between_epochs()) else { return false };
+    records.iter().any(|record| matches!(record, HookRecord::Length { source, unit, .. } if source == best.library() && unit == "epoch"))
 }
 
 /// The length that a library was asked for, in epochs or in steps.

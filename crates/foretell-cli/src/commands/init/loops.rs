@@ -36,15 +36,15 @@ pub(super) fn around(
     for line in lines.filter(|line| !line.loops.is_empty()) {
         sites.entry(line.site.as_deref().unwrap_or_default()).or_default().push(line);
     }
-    let held = |lines: &[&HookLine]| {
-        values.iter().filter(|value| lines.iter().any(|line| line.text.contains(*value))).count()
-    };
-    let (site, lines) =
-        sites.iter().max_by_key(|(_, lines)| held(lines)).filter(|(_, lines)| held(lines) > 0)?;
+    let counted = sites.iter().map(|(site, lines)| {
+        let printed = values.iter().filter(|value| lines.iter().any(|line| line.text.contains(*value)));
+        (printed.count(), *site, lines)
+    });
+    let (_, site, lines) = counted.max_by_key(|(count, ..)| *count).filter(|(count, ..)| *count > 0)?;
     let last = lines.last()?;
-    let by_length = || last.loops.iter().position(|around| around.of.is_some() && around.of == epochs);
-    let by_name = || last.loops.iter().position(|around| around.text.to_lowercase().contains("epoch"));
-    let at = by_length().or_else(by_name).or((last.loops.len() == 1).then_some(0))?;
+    let by_length = last.loops.iter().position(|around| around.of.is_some() && around.of == epochs);
+    let by_name = last.loops.iter().position(|around| around.text.to_lowercase().contains("epoch"));
+    let at = by_length.or(by_name).or((last.loops.len() == 1).then_some(0))?;
     let counts: BTreeSet<Vec<Option<i64>>> =
         lines.iter().map(|line| line.loops.iter().take(at + 1).map(|around| around.now).collect()).collect();
     let outer: u64 = last.loops[..at].iter().map(|around| around.of.unwrap_or(1)).product();
@@ -53,7 +53,7 @@ pub(super) fn around(
         epochs: last.loops[at].of,
         trainings: Some(outer).filter(|&outer| outer > 1),
         in_batches: is_counted && at + 1 < last.loops.len() && lines.len() > counts.len(),
-        site: (*site).to_owned(),
+        site: site.to_owned(),
     })
 }
 
@@ -73,11 +73,11 @@ pub(super) fn without(records: &[HookRecord], text: &str, site: &str) -> String 
             }
         }
     }
-    let is_printed = |line: &str| {
+    let rest = text.lines().filter(|line| {
         let form = mask_numbers(line);
-        whole.contains(&form) || parts.iter().any(|part| form.contains(part.as_str()))
-    };
-    text.lines().filter(|line| !is_printed(line)).collect::<Vec<_>>().join("\n")
+        !whole.contains(&form) && !parts.iter().any(|part| form.contains(part.as_str()))
+    });
+    rest.collect::<Vec<_>>().join("\n")
 }
 
 /// The form of a line, which all lines of one statement share: without its numbers and spaces.

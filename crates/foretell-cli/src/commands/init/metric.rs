@@ -11,7 +11,7 @@ use foretell_logs::printed::{
     TrainingSequence, is_rival, metric_name_in, settle_first_trial,
 };
 use foretell_logs::{direction_of, prominence};
-use foretell_run::{HookValue, PRINTED_SOURCE};
+use foretell_run::PRINTED_SOURCE;
 use std::path::PathBuf;
 
 /// How many values are shown.
@@ -54,11 +54,11 @@ pub(super) struct FoundMetric {
 impl FoundMetric {
     /// The metric that the user named: a series of a library, or a number in the output.
     pub(super) fn from_user_choice(source: &str, guessed: Option<&Self>, sample: &OutputSample) -> Self {
-        let named = |logged: &LoggedSeries| {
-            logged.name == source || format!("{}:{}", logged.source, logged.name) == source
-        };
-        if let Some(logged) = logged::series(&sample.records, None).iter().find(|logged| named(logged)) {
-            return Self::from_logged_series(logged, sample);
+        let mut logged = logged::series(&sample.records, None).into_iter();
+        if let Some(logged) = logged
+            .find(|logged| logged.name == source || format!("{}:{}", logged.source, logged.name) == source)
+        {
+            return Self::from_logged_series(&logged, sample);
         }
         let is_table = guessed.is_some_and(|found| found.table.is_some());
         // a metric that the user names is looked for in the script's table if the guess was read from there, because a search would follow it
@@ -105,8 +105,8 @@ impl FoundMetric {
         let mut found = Self::bare(source, name, minimize);
         found.whole = first.whole.clone();
         found.once = sample.ended && found.whole.reports.len() == 1;
-        let role = |of: &str| first.series.iter().find(|series| series.name == of).map(|series| series.role);
-        found.stage = role(name).unwrap_or(found.stage);
+        let own = first.series.iter().find(|series| series.name == *name);
+        found.stage = own.map_or(found.stage, |series| series.role);
         let others = first.series.iter().filter(|series| series.name != *name && !series.is_past);
         let known = others.filter(|series| series.is_metric).map(|series| series.name.clone());
         found.others = known.collect();
@@ -122,9 +122,10 @@ impl FoundMetric {
             },
         }));
         // a line per fold is one value per training
-        let is_long = |trainings: &&TrainingSequence| trainings.values.iter().any(|&values| values > 1);
-        if let Some(trainings) = first.trainings.as_ref().filter(is_long) {
-            let count = trainings.values.len() as u64;
+        if let Some(TrainingSequence { values, .. }) = &first.trainings
+            && values.iter().any(|&values| values > 1)
+        {
+            let count = values.len() as u64;
             found.trainings = Some(count);
             // a run that was ended early may have more of them, and pretraining is no fold
             let are_folds = sample.ended && sample.text.to_lowercase().contains("fold");
@@ -165,23 +166,23 @@ impl FoundMetric {
         };
         if logged.trainings > 1 {
             let LoggedSeries { trainings, source, .. } = logged;
-            let lines = |source: String| vec![format!("source = {}", toml::Value::String(source))];
-            let first =
-                LineChoice { lines: lines(source.clone()), meaning: "the first training is read".to_owned() };
-            let mut all = LineChoice {
-                lines: lines(format!("{source}=mean")),
-                meaning: "the mean over all".to_owned(),
-            };
-            all.lines.push(format!("epochs = {trainings}"));
-            let mut folds = LineChoice {
-                lines: lines(source.clone()),
-                meaning: "all are read as folds of a trial".to_owned(),
-            };
-            folds.lines.push(format!("folds = {trainings}"));
+            let mean = format!("{source}=mean");
+            let choices = [
+                (source, None, "the first training is read"),
+                (source, Some(format!("folds = {trainings}")), "all are read as folds of a trial"),
+                (&mean, Some(format!("epochs = {trainings}")), "the mean over all"),
+            ];
+            let choices = choices.map(|(source, more, meaning)| {
+                let source = format!("source = {}", toml::Value::String(source.clone()));
+                LineChoice {
+                    lines: std::iter::once(source).chain(more).collect(),
+                    meaning: meaning.to_owned(),
+                }
+            });
             found.doubts.push(Doubt {
                 what: format!("the run trains {trainings} times, for example in folds"),
                 line: "source",
-                choices: vec![first, folds, all],
+                choices: choices.into(),
                 advice: String::new(),
             });
         }
@@ -194,10 +195,12 @@ impl FoundMetric {
 
     /// The direction is unknown: the study file offers both lines.
     fn offer_both_directions(&mut self) {
-        let way = |line: &str, meaning: &str| LineChoice {
-            lines: vec![line.to_owned()],
-            meaning: meaning.to_owned(),
-        };
+        let ways = [
+            ("minimize = true", "a smaller value is better"),
+            ("maximize = true", "a larger value is better"),
+        ];
+        let ways = ways
+            .map(|(line, meaning)| LineChoice { lines: vec![line.to_owned()], meaning: meaning.to_owned() });
         self.is_direction_unknown = true;
         self.doubts.push(Doubt {
             what: format!(
@@ -206,10 +209,7 @@ impl FoundMetric {
                 format_reports(&self.whole.reports)
             ),
             line: "minimize or maximize",
-            choices: vec![
-                way("minimize = true", "a smaller value is better"),
-                way("maximize = true", "a larger value is better"),
-            ],
+            choices: ways.into(),
             advice: String::new(),
         });
     }
@@ -241,11 +241,10 @@ pub(super) fn format_reports(reports: &[Report]) -> String {
         return String::new();
     }
     let more = if reports.len() > MAX_SHOWN_VALUES { " …" } else { "" };
-    let list = |show: fn(&Report) -> String| {
-        reports.iter().take(MAX_SHOWN_VALUES).map(show).collect::<Vec<_>>().join(", ")
-    };
-    let values = list(|report| report.value.map_or("not a number".to_owned(), short));
-    let steps = list(|report| report.step.to_string());
+    let shown = reports.iter().take(MAX_SHOWN_VALUES);
+    let values = shown.clone().map(|report| report.value.map_or("not a number".to_owned(), short));
+    let steps = shown.map(|report| report.step.to_string());
+    let [values, steps] = [values.collect::<Vec<_>>(), steps.collect()].map(|list| list.join(", "));
     format!("{values}{more} as epochs {steps}{more}")
 }
 
@@ -393,9 +392,8 @@ fn find_printed_metric(sample: &OutputSample, epochs: Option<u64>) -> Option<Fou
         |other| {
             let parsed = MetricSource::parse(&other.source).ok()?;
             let whole = ReportReader::new(parsed, 0).read_all(&sample.text);
-            let same = |(one, two): (&Report, &Report)| one.value == two.value;
             let is_read = whole.reports.len() == other.whole.reports.len()
-                && whole.reports.iter().zip(&other.whole.reports).all(same);
+                && whole.reports.iter().zip(&other.whole.reports).all(|(one, two)| one.value == two.value);
             is_read.then_some(FoundMetric { whole, ..other })
         },
     );
@@ -418,28 +416,30 @@ pub(super) fn loop_length(sample: &OutputSample) -> Option<u64> {
 
 /// Whether a logged series comes before a printed one: also where it holds the same values, which it does not round.
 fn is_better(logged: &LoggedSeries, printed: &FoundMetric) -> bool {
-    let rank = |stage: DataRole, minimize: bool, name: &str| (stage, !minimize, prominence(name));
-    let own = rank(logged.stage, logged.minimizes(), &logged.name);
+    let rank = (logged.stage, !logged.minimizes(), prominence(&logged.name));
+    let printed_rank = (printed.stage, !printed.minimize, prominence(&printed.name));
     // a single logged value must not replace a printed curve, which trials can be stopped by
     let several = logged.values.len() > 1 || printed.whole.reports.len() <= 1;
-    let of_printed = rank(printed.stage, printed.minimize, &printed.name);
-    several && (logged.is_watched || own >= of_printed || is_copy(logged, &printed.whole.reports))
+    several && (logged.is_watched || rank >= printed_rank || is_copy(logged, &printed.whole.reports))
 }
 
 /// Whether printed values are those of a series, rounded or in percent.
 fn is_copy(logged: &LoggedSeries, printed: &[Report]) -> bool {
-    let is_rounded = |exact: f64, printed: f64| {
-        let text = printed.to_string();
-        let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-        // rounding moves a value by half of its last digit, and a little more is allowed because decimals are not exact in binary
-        (exact - printed).abs() <= 0.51 * 10_f64.powi(-i32::try_from(decimals).unwrap_or(0))
-    };
-    let same = |(value, report): (&HookValue, &Report)| match (value.value, report.value) {
-        (Some(exact), Some(printed)) => is_rounded(exact, printed) || is_rounded(100.0 * exact, printed),
-        (exact, printed) => exact == printed,
-    };
-    let count = logged.values.len().min(printed.len());
-    count > 1 && logged.values.iter().zip(printed).all(same)
+    let mut pairs = logged.values.iter().zip(printed);
+    pairs.len() > 1
+        && pairs.all(|(value, report)| match (value.value, report.value) {
+            (Some(exact), Some(printed)) => {
+                is_rounded_from(exact, printed) || is_rounded_from(100.0 * exact, printed)
+            }
+            (exact, printed) => exact == printed,
+        })
+}
+
+fn is_rounded_from(exact: f64, printed: f64) -> bool {
+    let text = printed.to_string();
+    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    // rounding moves a value by half of its last digit, and a little more is allowed because decimals are not exact in binary
+    (exact - printed).abs() <= 0.51 * 10_f64.powi(-i32::try_from(decimals).unwrap_or(0))
 }
 
 /// How many epochs a training that was watched to its end has reported.
@@ -457,12 +457,12 @@ pub(super) fn is_enough(sample: &OutputSample) -> bool {
     let is_logged = logged::series(&sample.records, None)
         .iter()
         .any(|logged| logged.stage.is_held_out() && logged.values.len() > 1);
-    let is_printed = |series: &PrintedSeries| {
-        series.values > 1 && series.role.is_held_out() && (series.is_metric || may_be_unknown_metric(series))
-    };
     is_logged
         || logged::find_unknown_direction(&sample.records, None).is_some()
-        || settle_first_trial(&sample.text, None, None).series.iter().any(is_printed)
+        || settle_first_trial(&sample.text, None, None).series.iter().any(|series| {
+            let is_usable = series.is_metric || may_be_unknown_metric(series);
+            series.values > 1 && series.role.is_held_out() && is_usable
+        })
 }
 
 #[cfg(test)]

@@ -153,13 +153,11 @@ fn write_study_file(out: &Path, text: &str, command: &[String]) -> CommandResult
 
 /// Whether the sample shows the metric and the length of a training.
 fn is_enough(sample: &probe::OutputSample, command: &[String]) -> bool {
-    let knows_length = || {
-        let known = asked::options(&sample.records, command);
-        logged::length(&sample.records).is_some()
+    metric::is_enough(sample)
+        && (logged::length(&sample.records).is_some()
             || probe::epochs_in_output(&sample.lines).is_some()
-            || known.is_some_and(|known| options::read(command, known, Path::new(".")).epochs.is_some())
-    };
-    metric::is_enough(sample) && knows_length()
+            || asked::options(&sample.records, command)
+                .is_some_and(|known| options::read(command, known, Path::new(".")).epochs.is_some()))
 }
 
 /// Says if the hook was not loaded where it could have been, and which of its entries do not fit.

@@ -82,14 +82,12 @@ impl ScriptFlag {
 
     /// The type, also by the default and the choices.
     pub(super) fn type_of(&self) -> OptionType {
-        let is_truth = |text: &str| ["true", "false", "yes", "no"].contains(&text.to_lowercase().as_str());
         let default = self.default.as_deref().unwrap_or_default();
         let truths = !self.choices.is_empty()
-            && self
-                .choices
-                .iter()
-                .all(|choice| is_truth(choice) || ["null", "none"].contains(&choice.to_lowercase().as_str()));
-        if self.is_flag || is_truth(default) || truths {
+            && self.choices.iter().all(|choice| {
+                is_truth_word(choice) || ["null", "none"].contains(&choice.to_lowercase().as_str())
+            });
+        if self.is_flag || is_truth_word(default) || truths {
             return OptionType::Truth;
         }
         match (self.values, default.parse::<i64>().is_ok(), default.parse::<f64>().is_ok()) {
@@ -108,6 +106,10 @@ impl ScriptFlag {
             }
         }
     }
+}
+
+fn is_truth_word(text: &str) -> bool {
+    ["true", "false", "yes", "no"].contains(&text.to_lowercase().as_str())
 }
 
 /// The options that are known of a script.

@@ -108,10 +108,11 @@ pub(super) fn read(command: &[String], known: KnownOptions, folder: &Path) -> Co
         CommandOptions { command: command.to_vec(), used, options, places, ..CommandOptions::default() };
     described.set_epochs_option(length, looped);
     described.search(counts_batches);
-    let in_file = |option: &&ScriptFlag| option.style == OptionStyle::File;
-    let is_searched =
-        |option: &ScriptFlag| described.parameters.iter().any(|searched| searched.name == option.name);
-    if let Some((at, path)) = config.filter(|_| described.options.iter().filter(in_file).any(is_searched)) {
+    let searches_file = described.options.iter().any(|option| {
+        let mut parameters = described.parameters.iter();
+        option.style == OptionStyle::File && parameters.any(|searched| searched.name == option.name)
+    });
+    if let Some((at, path)) = config.filter(|_| searches_file) {
         described.command[at] = format!("{{{CONFIG_PLACEHOLDER}}}");
         described.config = Some(path);
     }
@@ -123,15 +124,9 @@ impl CommandOptions {
     /// Finds the option for the length of a training, and its value. The option whose value is the `length` that a library was asked for is
     /// that one, whatever its name, or, where none is named so, the one whose value is the length of the loop that prints the metric.
     fn set_epochs_option(&mut self, length: Option<u64>, looped: Option<u64>) {
-        let named = |names: &str| {
-            let of_names = |(_, option): &(usize, &ScriptFlag)| has_name_in(option, names) && !option.is_flag;
-            let mut found: Vec<(usize, &ScriptFlag)> =
-                self.options.iter().enumerate().filter(of_names).collect();
-            found.sort_by_key(|(at, option)| (count(option).is_none(), self.places[*at].is_none()));
-            found.into_iter().next()
-        };
-        let epochs = named(EPOCH_OPTION_NAMES);
-        let iterations = named(ITERATION_OPTION_NAMES).filter(|(_, option)| count(option).is_some());
+        let epochs = self.find_named_option(EPOCH_OPTION_NAMES);
+        let iterations = self.find_named_option(ITERATION_OPTION_NAMES);
+        let iterations = iterations.filter(|(_, option)| count(option).is_some());
         // 0 is an epoch to start from
         let open = epochs.filter(|(_, option)| option.number() != Some(0.0));
         let chosen = epochs.filter(|(_, option)| count(option).is_some()).or(iterations).or(open);
@@ -145,16 +140,22 @@ impl CommandOptions {
         }
     }
 
+    /// The first option with one of these names, preferably one that has a number, and one that the command gives.
+    fn find_named_option(&self, names: &str) -> Option<(usize, &ScriptFlag)> {
+        let named = self.options.iter().enumerate();
+        let named = named.filter(|(_, option)| has_name_in(option, names) && !option.is_flag);
+        named.min_by_key(|(at, option)| (count(option).is_none(), self.places[*at].is_none()))
+    }
+
     /// The only option with this value that no search is about. Of two, each may mean something else.
     fn find_only_with_value(&self, value: u64) -> Option<usize> {
-        let is_equal = |at: &usize| {
+        let mut equal = (0..self.options.len()).filter(|at| {
             let option = &self.options[*at];
             let is_other = has_name_in(option, SEED_OPTION_NAMES)
                 || is_never_searched(option)
                 || known::proposal(option, None).is_some();
             count(option) == Some(value) && !option.is_flag && !is_other
-        };
-        let mut equal = (0..self.options.len()).filter(is_equal);
+        });
         equal.next().filter(|_| equal.next().is_none())
     }
 
@@ -180,12 +181,11 @@ impl CommandOptions {
 
     /// The words that give the option whose value names `path`, or a folder above it, a place in the trial's own folder.
     pub(super) fn words_for_path(&self, path: &Path) -> Option<Vec<String>> {
-        let names = |option: &&ScriptFlag| {
+        let mut options = self.options.iter().filter(|option| option.type_of() != OptionType::Truth);
+        let option = options.find(|option| {
             let default = option.default.as_deref().unwrap_or_default().trim_end_matches('/');
             !default.is_empty() && !option.is_none() && path.starts_with(default.trim_start_matches("./"))
-        };
-        let option =
-            self.options.iter().filter(|option| option.type_of() != OptionType::Truth).find(names)?;
+        })?;
         let name = Path::new(option.default.as_deref()?).file_name()?.to_string_lossy().into_owned();
         Some(option.words_with_value(&format!("{{{TRIAL_DIR}}}/{name}")))
     }
@@ -338,19 +338,15 @@ impl CommandOptions {
 
     /// The first word of a list in the command holds the placeholder; the other words are removed.
     fn drop_list_tails(&mut self) {
-        let is_searched =
-            |option: &ScriptFlag| self.parameters.iter().any(|searched| searched.name == option.name);
         let tails: Vec<usize> = (self.options.iter().zip(&self.places))
-            .filter(|(option, _)| is_searched(option))
+            .filter(|(option, _)| self.parameters.iter().any(|searched| searched.name == option.name))
             .filter_map(|(_, place)| place.clone())
             .flat_map(|place| place.values.skip(1))
             .collect();
-        let moved = |at: usize| at - tails.iter().filter(|&&tail| tail < at).count();
         for place in self.places.iter_mut().flatten() {
-            *place = OptionPlace {
-                name: moved(place.name),
-                values: moved(place.values.start)..moved(place.values.end),
-            };
+            for at in [&mut place.name, &mut place.values.start, &mut place.values.end] {
+                *at -= tails.iter().filter(|tail| **tail < *at).count();
+            }
         }
         let mut at = 0;
         self.command.retain(|_| {
@@ -383,14 +379,13 @@ impl CommandOptions {
 
     /// The path of a file that a trial writes, which the test run wrote to `path`: in the trial's folder, if that is where it goes.
     pub(super) fn own_path(&self, path: &Path) -> Option<String> {
-        let in_folder = |(default, folder): &(String, String)| {
+        self.folders.iter().find_map(|(default, folder)| {
             let rest = path
                 .strip_prefix(default.trim_start_matches("./"))
                 .ok()
                 .or((default == ".").then_some(path))?;
             Some(Path::new(folder).join(rest).to_string_lossy().into_owned())
-        };
-        self.folders.iter().find_map(in_folder)
+        })
     }
 }
 
@@ -402,8 +397,9 @@ fn count(option: &ScriptFlag) -> Option<u64> {
 /// The place of the script in a command.
 fn script_position(command: &[String]) -> usize {
     let of_module = command.iter().position(|word| word == "-m").map(|at| at + 1);
-    let is_file = |word: &String| !word.starts_with('-') && Path::new(word).extension().is_some();
-    of_module.filter(|&at| at < command.len()).or(command.iter().position(is_file)).unwrap_or(0)
+    let mut words = command.iter();
+    let file = words.position(|word| !word.starts_with('-') && Path::new(word).extension().is_some());
+    of_module.filter(|&at| at < command.len()).or(file).unwrap_or(0)
 }
 
 /// The folder of a trial for the files that the script writes by `option`; `None` if it writes nothing by default.
@@ -485,21 +481,20 @@ fn read_source_text(word: &str, folder: &Path) -> Option<String> {
 /// The entries of a configuration that the `help` of a script in the manner of Hydra shows.
 fn parse_hydra_config(help: &[String]) -> Vec<ScriptFlag> {
     let Some(at) = help.iter().position(|line| line.trim() == "== Config ==") else { return Vec::new() };
-    let is_yaml = |line: &&String| {
+    let lines = help[at + 1..].iter().take_while(|line| !line.contains("Hydra")).filter(|line| {
         line.trim_start().starts_with("- ") || line.contains(": ") || line.trim_end().ends_with(':')
-    };
-    let lines = help[at + 1..].iter().take_while(|line| !line.contains("Hydra")).filter(is_yaml);
+    });
     let text: Vec<&str> = lines.map(String::as_str).collect();
     let Ok(config) = ConfigFile::from_text(Path::new("config.yaml"), text.join("\n") + "\n") else {
         return Vec::new();
     };
-    let option = |(name, value): (String, String)| ScriptFlag {
+    let options = config.entries().into_iter().map(|(name, value)| ScriptFlag {
         default: Some(value),
         style: OptionStyle::Word,
         flag: name.clone(),
         ..ScriptFlag::new(&name)
-    };
-    config.entries().into_iter().map(option).collect()
+    });
+    options.collect()
 }
 
 /// Looks for a configuration file on the command line (JSON, YAML or TOML), which gives options other defaults, and has entries of its own.
@@ -616,9 +611,9 @@ fn parse_papermill_parameter(command: &[String], at: usize) -> Option<(ScriptFla
 
 /// How many of the `words` after an option are its values.
 fn count_values(words: &[String], is_list: bool) -> usize {
-    let is_value = |word: &&String| !word.starts_with('-') || word.parse::<f64>().is_ok();
     let most = if is_list { words.len() } else { 1 };
-    words.iter().take(most).take_while(is_value).count()
+    let words = words.iter().take(most);
+    words.take_while(|word| !word.starts_with('-') || word.parse::<f64>().is_ok()).count()
 }
 
 #[cfg(test)]

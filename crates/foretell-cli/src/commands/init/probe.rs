@@ -63,8 +63,8 @@ impl OutputSample {
 
     /// Whether the script has started its work: it printed something, or asked a library for something.
     fn has_begun(&self) -> bool {
-        let is_start = |record: &HookRecord| matches!(record, HookRecord::Start { .. });
-        !self.lines.is_empty() || self.records.iter().any(|record| !is_start(record))
+        let has_only_starts = self.records.iter().all(|record| matches!(record, HookRecord::Start { .. }));
+        !self.lines.is_empty() || !has_only_starts
     }
 }
 
@@ -191,11 +191,10 @@ impl RunFolder {
         let folder = std::env::temp_dir().join(name);
         // fails if somebody else has made it
         DirBuilder::new().mode(0o700).create(&folder).map_err(Failure::midway)?;
-        let start_guardian = |program: PathBuf| {
+        let guardian = std::env::current_exe().ok().and_then(|program| {
             let words = [program.into(), "guard".into(), "--remove".into()];
             Guardian::start(&words, &folder, note).ok()
-        };
-        let guardian = std::env::current_exe().ok().and_then(start_guardian);
+        });
         Ok(Self { folder, _guardian: guardian })
     }
 
@@ -257,12 +256,11 @@ fn is_table(path: &Path) -> bool {
 /// Tables in `folder` that were written since `begun`.
 fn tables_since(folder: &Path, begun: SystemTime) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_new = |path: &PathBuf| {
+    let paths = entries.map(|entry| PathBuf::from(entry.file_name())).filter(|path| {
         let written = path.metadata().and_then(|file| file.modified());
         is_table(path) && written.is_ok_and(|written| written >= begun)
-    };
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| PathBuf::from(entry.file_name())).filter(is_new).collect();
+    });
+    let mut paths: Vec<PathBuf> = paths.collect();
     paths.sort();
     paths
 }

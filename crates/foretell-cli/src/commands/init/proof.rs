@@ -37,24 +37,26 @@ const PROOF_EPOCHS: u64 = 2;
 /// given values that work, or left out.
 pub(super) fn run(guess: &mut StudyGuess, limit: Duration) -> Result<Option<CommandProof>, Failure> {
     let Some(found) = guess.metric.clone() else { return Ok(None) };
-    let is_proven = guess.epochs.number().is_some() || found.once;
+    let (is_proven, follow) = (guess.epochs.number().is_some() || found.once, guess.follow());
     if let Some((described, own)) =
         guess.described.with_epochs_option().filter(|(_, own)| !is_proven && *own > PROOF_EPOCHS)
     {
         let parameters = others(&described.parameters);
-        let attempt = |epochs: u64| {
-            let tried = ProofAttempt { described: &described, epochs, is_whole: true, limit };
-            let outcome = tried.run(&found, guess.follow(), &parameters)?;
-            Ok::<_, Failure>(outcome.ok().and_then(|outcome| {
-                Some((completed_last_step(&outcome, &found.whole.reports, epochs)?, outcome))
-            }))
+        let attempt = ProofAttempt {
+            found: &found,
+            follow: follow.as_deref(),
+            epochs: PROOF_EPOCHS,
+            is_whole: true,
+            limit,
         };
-        if let Some((last, outcome)) = attempt(PROOF_EPOCHS)? {
+        if let Some((last, outcome)) = attempt.run_to_end(&described, &parameters)? {
             // with a report per epoch, or an end at this epoch, the option has its effect; otherwise half as many epochs must end at half of the steps
             let is_clear = outcome.reports.len() as u64 == PROOF_EPOCHS || last == PROOF_EPOCHS;
             let shorter = match is_clear {
                 true => Some(last / PROOF_EPOCHS),
-                false => attempt(PROOF_EPOCHS / 2)?.map(|(last, _)| last),
+                false => ProofAttempt { epochs: PROOF_EPOCHS / 2, ..attempt }
+                    .run_to_end(&described, &parameters)?
+                    .map(|(last, _)| last),
             };
             let proven = shorter.and_then(|shorter| match shorter == last {
                 true => Some(EpochCount::Watched { reported: last, options: None }),
@@ -77,7 +79,8 @@ pub(super) fn run(guess: &mut StudyGuess, limit: Duration) -> Result<Option<Comm
 
 /// A run of the command of a study file.
 struct ProofAttempt<'a> {
-    described: &'a CommandOptions,
+    found: &'a FoundMetric,
+    follow: Option<&'a str>,
     epochs: u64,
     /// Whether it is watched to its end.
     is_whole: bool,
@@ -87,19 +90,19 @@ struct ProofAttempt<'a> {
 impl ProofAttempt<'_> {
     fn run(
         &self,
-        found: &FoundMetric,
-        follow: Option<String>,
+        described: &CommandOptions,
         parameters: &Map<String, serde_json::Value>,
     ) -> Result<Result<ProofRun, String>, Failure> {
         let folder = RunFolder::new()?;
         let directory = folder.trial();
-        let hook = HookScope::for_source(found.library.as_deref(), &found.source);
+        let hook = HookScope::for_source(self.found.library.as_deref(), &self.found.source);
         let metric = if hook == HookScope::Off {
-            MetricSource::parse(&found.source).map_err(Failure::input)?
+            MetricSource::parse(&self.found.source).map_err(Failure::input)?
         } else {
             MetricSource::default()
         };
-        let watch_it = |command: Vec<String>| {
+        let follow = self.follow.map(str::to_owned);
+        let outcome = command(described, &directory, parameters).and_then(|command| {
             let spec = TrialSpec {
                 parameters: parameters.clone(),
                 seed: PROOF_SEED,
@@ -110,8 +113,28 @@ impl ProofAttempt<'_> {
                 ..bare_spec(command, &directory)
             };
             watch(&spec, self.limit, self.is_whole)
-        };
-        Ok(command(self.described, &directory, parameters).and_then(watch_it))
+        });
+        Ok(outcome)
+    }
+
+    /// The last step and the run, if it completed.
+    fn run_to_end(
+        &self,
+        described: &CommandOptions,
+        parameters: &Map<String, serde_json::Value>,
+    ) -> Result<Option<(u64, ProofRun)>, Failure> {
+        let Ok(outcome) = self.run(described, parameters)? else { return Ok(None) };
+        let last = completed_last_step(&outcome, &self.found.whole.reports, self.epochs);
+        Ok(last.map(|last| (last, outcome)))
+    }
+
+    /// The reason why the command fails, if it does, when only the parameter `name` has another value than the script's own.
+    fn failure_with_other(&self, described: &CommandOptions, name: &str) -> Result<Option<String>, Failure> {
+        let parameters = other_values_of(&described.parameters, Some(name));
+        Ok(match self.run(described, &parameters)? {
+            Ok(outcome) => failure(&outcome),
+            Err(error) => Some(error),
+        })
     }
 }
 
@@ -134,10 +157,8 @@ fn prove_parameters(
 ) -> Result<Result<ProofRun, String>, Failure> {
     let epochs = guess.epochs.number().unwrap_or(UNKNOWN_RESOURCE);
     let follow = guess.follow();
-    let attempt = |described: &CommandOptions, parameters: &Map<String, serde_json::Value>| {
-        ProofAttempt { described, epochs, is_whole: false, limit }.run(found, follow.clone(), parameters)
-    };
-    let outcome = attempt(&guess.described, &others(&guess.described.parameters))?;
+    let attempt = ProofAttempt { found, follow: follow.as_deref(), epochs, is_whole: false, limit };
+    let outcome = attempt.run(&guess.described, &others(&guess.described.parameters))?;
     let why = match &outcome {
         Ok(outcome) => failure(outcome),
         Err(_) => None,
@@ -146,31 +167,27 @@ fn prove_parameters(
     if why.is_none() || !is_known {
         return Ok(outcome);
     }
-    let fails = |described: &CommandOptions, name: &str| -> Result<Option<String>, Failure> {
-        Ok(match attempt(described, &other_values_of(&described.parameters, Some(name)))? {
-            Ok(outcome) => failure(&outcome),
-            Err(error) => Some(error),
-        })
-    };
     // a command that fails with its own values has another fault
-    if fails(&guess.described, "")?.is_some() {
+    if attempt.failure_with_other(&guess.described, "")?.is_some() {
         return Ok(outcome);
     }
     for searched in guess.described.parameters.clone() {
-        let Some(why) = fails(&guess.described, &searched.name)? else { continue };
+        let Some(why) = attempt.failure_with_other(&guess.described, &searched.name)? else { continue };
         let multiples = multiples_of_own_value(&searched);
         let changed = multiples.map(|kind| guess.described.with_parameter_kind(&searched.name, &kind));
         let value = others(std::slice::from_ref(&searched)).get(&searched.name).map(ToString::to_string);
         let with = format!("{} = {}", searched.name, value.unwrap_or_default());
         match changed {
-            Some(changed) if fails(&changed, &searched.name)?.is_none() => guess.described = changed,
+            Some(changed) if attempt.failure_with_other(&changed, &searched.name)?.is_none() => {
+                guess.described = changed;
+            }
             _ => guess.described.leave_out_parameter(&searched.name),
         }
         guess
             .notes
             .push(format!("the command fails with {with} ({why}), so other values are searched, or none"));
     }
-    attempt(&guess.described, &others(&guess.described.parameters))
+    attempt.run(&guess.described, &others(&guess.described.parameters))
 }
 
 /// Half and twice of the script's own value, and it.
@@ -242,21 +259,21 @@ fn watch(spec: &TrialSpec, limit: Duration, is_whole: bool) -> Result<ProofRun, 
 /// Compares the run with the `sample`.
 fn judge(outcome: &ProofRun, sample: &[Report], parameters: &str) -> CommandProof {
     let with = if parameters.is_empty() { String::new() } else { format!(" with {parameters}") };
-    let doubt = |text: String, line: &'static str, advice: &str| CommandProof {
-        doubt: Some(Doubt::with_advice(text, line, advice.to_owned())),
-        ..CommandProof::default()
-    };
     if let Some(how) = failure(outcome) {
         let advice = if how.contains("EOFError") {
             "The script waits for input, but a trial has none: give it the answer as an option"
         } else {
             "Run the command with these values to see why it fails, and correct it, or write other ranges under [param]"
         };
-        return doubt(format!("the command{with} ended with {how}"), "command or [param]", advice);
+        return CommandProof::in_doubt(
+            format!("the command{with} ended with {how}"),
+            "command or [param]",
+            advice,
+        );
     }
     let Some(first) = outcome.reports.first() else {
         return match &outcome.end {
-            Some(_) => doubt(
+            Some(_) => CommandProof::in_doubt(
                 format!("the command{with} ended without a value of the metric"),
                 "metric",
                 "Write the name or the line of a metric that every run prints, for example metric = \"val acc: {value}\"",
@@ -269,7 +286,7 @@ fn judge(outcome: &ProofRun, sample: &[Report], parameters: &str) -> CommandProo
     };
     let there = sample.first().filter(|there| there.step != first.step);
     if let Some(there) = there {
-        return doubt(
+        return CommandProof::in_doubt(
             format!(
                 "the first value of the test run belongs to epoch {}, that of a second run to epoch {}",
                 there.step, first.step
@@ -278,9 +295,9 @@ fn judge(outcome: &ProofRun, sample: &[Report], parameters: &str) -> CommandProo
             "Keep the line if the values of different trials can be compared; otherwise write one whose line names the epoch, for example metric = 'epoch (?P<step>\\d+).*acc ([\\d.]+)'",
         );
     }
-    let pairs = || outcome.reports.iter().zip(sample);
-    let is_same =
-        !parameters.is_empty() && pairs().count() > 1 && pairs().all(|(one, other)| one.value == other.value);
+    let is_same = !parameters.is_empty()
+        && outcome.reports.len().min(sample.len()) > 1
+        && outcome.reports.iter().zip(sample).all(|(one, other)| one.value == other.value);
     let same = if is_same {
         ". These are the values of the test run: check that the script uses its parameters"
     } else {
@@ -305,9 +322,10 @@ fn other_values_of(searched: &[SearchedParameter], only: Option<&str>) -> Map<St
     let mut configuration = Configuration::new();
     for SearchedParameter { name, kind, default } in searched {
         let Ok(kind) = ParameterKind::parse(name, kind) else { continue };
-        let own = || default.as_ref().and_then(|own| kind.nearest_value(&Value::Text(own.clone())));
-        let is_changed = only.is_none_or(|only| only == name);
-        let value = if is_changed { other(&kind, default.as_deref()) } else { own() };
+        let value = match only.is_none_or(|only| only == name) {
+            true => other(&kind, default.as_deref()),
+            false => default.as_ref().and_then(|own| kind.nearest_value(&Value::Text(own.clone()))),
+        };
         configuration.extend(value.map(|value| (name.clone(), value)));
     }
     space.program_values(&configuration)
@@ -315,9 +333,8 @@ fn other_values_of(searched: &[SearchedParameter], only: Option<&str>) -> Map<St
 
 fn other(kind: &ParameterKind, own: Option<&str>) -> Option<Value> {
     let own = own.and_then(|own| kind.nearest_value(&Value::Text(own.to_owned())));
-    let differs = |value: &Value| Some(value) != own.as_ref();
     if let ParameterKind::Choice { options } = kind {
-        return options.iter().find(|option| differs(option)).cloned();
+        return options.iter().find(|option| Some(*option) != own.as_ref()).cloned();
     }
     let number = own.as_ref().and_then(Value::as_number).or(kind.largest_number());
     let near = number.into_iter().flat_map(|own| {
@@ -325,7 +342,7 @@ fn other(kind: &ParameterKind, own: Option<&str>) -> Option<Value> {
     });
     let texts = ["true", "false"].map(|text| Value::Text(text.to_owned()));
     let all = near.map(Value::Number).chain(texts);
-    all.filter_map(|value| kind.nearest_value(&value)).find(differs)
+    all.filter_map(|value| kind.nearest_value(&value)).find(|value| Some(value) != own.as_ref())
 }
 
 /// To three digits, as a person would write it.

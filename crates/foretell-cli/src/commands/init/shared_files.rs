@@ -39,10 +39,10 @@ fn add_files_in(folder: &Path, depth: usize, found: &mut FileTimes) {
 
 /// The first file that was written between `before` and `between`, and once more until `after`: by the first run and by the second.
 pub(super) fn find_shared(before: &FileTimes, between: &FileTimes, after: &FileTimes) -> Option<PathBuf> {
-    let changed = |earlier: &FileTimes, later: &FileTimes, path: &PathBuf| {
-        later.get(path).is_some_and(|now| earlier.get(path) != Some(now))
-    };
-    between.keys().find(|path| changed(before, between, path) && changed(between, after, path)).cloned()
+    let written = between.iter().find(|(path, time)| {
+        before.get(*path) != Some(*time) && after.get(*path).is_some_and(|later| later != *time)
+    });
+    written.map(|(path, _)| path.clone())
 }
 
 /// What to do so that each trial has its own file in place of `path`: the option that names it, if there is one.

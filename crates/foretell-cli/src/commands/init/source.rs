@@ -11,7 +11,7 @@ pub(super) fn read(text: &str) -> Vec<ScriptFlag> {
     let Some(before) = OVERRIDDEN_GLOBALS_SIGNS.iter().filter_map(|sign| text.find(sign)).min() else {
         return Vec::new();
     };
-    let assignment = |line: &str| {
+    let assignments = text[..before].lines().filter_map(|line| {
         let (name, value) = line.split_once('=')?;
         let value = value.split(" #").next().unwrap_or_default().trim();
         let name = name.trim_end();
@@ -27,8 +27,8 @@ pub(super) fn read(text: &str) -> Vec<ScriptFlag> {
                 ..ScriptFlag::new(&format!("--{name}"))
             }
         })
-    };
-    let mut options: Vec<ScriptFlag> = text[..before].lines().filter_map(assignment).collect();
+    });
+    let mut options: Vec<ScriptFlag> = assignments.collect();
     options.iter_mut().for_each(|option| option.values = option.type_of());
     options
 }

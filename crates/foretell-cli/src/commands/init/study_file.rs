@@ -20,6 +20,12 @@ pub(super) struct CommandProof {
     pub(super) doubt: Option<Doubt>,
 }
 
+impl CommandProof {
+    pub(super) fn in_doubt(what: String, line: &'static str, advice: &str) -> Self {
+        Self { doubt: Some(Doubt::with_advice(what, line, advice.to_owned())), ..Self::default() }
+    }
+}
+
 /// The facts that were guessed, or answered by the user.
 pub(super) struct StudyGuess {
     pub(super) described: CommandOptions,
@@ -185,14 +191,9 @@ const PROPOSED_TRIALS: u64 = 60;
 
 /// The line with the number of trials: fewer where the space has fewer configurations.
 fn trials(described: &CommandOptions, once: bool) -> String {
-    let values = |searched: &SearchedParameter| {
-        ParameterKind::parse(&searched.name, &searched.kind).ok()?.value_count()
-    };
-    let all = described
-        .parameters
-        .iter()
-        .map(values)
-        .try_fold(1_u64, |all, values| Some(all.saturating_mul(values?)));
+    let all = described.parameters.iter().try_fold(1_u64, |all, SearchedParameter { name, kind, .. }| {
+        Some(all.saturating_mul(ParameterKind::parse(name, kind).ok()?.value_count()?))
+    });
     let trials = all.filter(|all| *all > 0).map_or(PROPOSED_TRIALS, |all| all.min(PROPOSED_TRIALS));
     let training = match once {
         true => String::new(),
