@@ -146,9 +146,11 @@ fn say_running(running: &RecordedSet, history: &History) {
             "{name}: {there} of {all} runs have reached step {target}, so their recorded values are shown. To forecast them, choose a later --target"
         ));
     }
-    let between =
-        |step: &f64| *step < target && history.grid().iter().all(|point| point.total_cmp(step).is_ne());
-    let apart = running.runs.iter().filter(|run| run.curve.steps().iter().any(between)).count();
+    let apart = running.runs.iter().filter(|run| {
+        let mut steps = run.curve.steps().iter().filter(|step| **step < target);
+        steps.any(|step| history.grid().iter().all(|point| point.total_cmp(step).is_ne()))
+    });
+    let apart = apart.count();
     if apart > 0 {
         note(&format!(
             "{name}: {apart} of {all} runs have other steps than the completed runs, so their values are interpolated"

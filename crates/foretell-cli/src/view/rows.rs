@@ -155,9 +155,11 @@ fn sparkline(trial: &Trial, study: &Study, most: usize) -> String {
     // a curve longer than its place is shown whole, in equal parts, each by its last score
     let places = all.len().min(most);
     let shown = (1..=places).map(|place| &all[place * all.len() / places - 1]);
-    let level =
-        |score: &f64| if high > low { ((score - low) / (high - low) * 7.0).round() as usize } else { 0 };
-    shown.map(|score| SPARKLINE_BLOCKS[level(score).min(7)]).collect()
+    let blocks = shown.map(|score| {
+        let level = if high > low { ((score - low) / (high - low) * 7.0).round() as usize } else { 0 };
+        SPARKLINE_BLOCKS[level.min(7)]
+    });
+    blocks.collect()
 }
 
 #[cfg(test)]
