@@ -140,9 +140,10 @@ impl SearchFigure {
             (SearchFate::Running, "running"),
             (SearchFate::Failed, "failed"),
         ];
-        let is_drawn =
-            |fate| self.count(fate) > 0 && (!self.has_many_trials() || fate == SearchFate::Running);
-        let curves = names.into_iter().filter(|(fate, _)| is_drawn(*fate)).map(|(fate, name)| {
+        let drawn = names.into_iter().filter(|(fate, _)| {
+            self.count(*fate) > 0 && (!self.has_many_trials() || *fate == SearchFate::Running)
+        });
+        let curves = drawn.map(|(fate, name)| {
             let color = if fate == SearchFate::Failed { color::failed_trial_color() } else { GRAY };
             let stroke = Stroke { color, ..self.stroke(fate, color, 2.0) };
             LegendEntry::new(LegendMark::Line(stroke), format!("{name} ({})", self.count(fate)))

@@ -32,13 +32,12 @@ impl WatchedMetric {
         let values: Vec<f64> = self.curves.iter().flatten().map(|point| point.1).collect();
         let y = AxisRange::from_most_values(values.iter().copied()).with_padding(0.04, 0.04);
         let panel = Panel::of_curves(area, x, y, self.maximize, &values);
-        let curve =
-            |trial: usize, stroke| panel.line(self.curves.get(trial).map_or(&[], Vec::as_slice), stroke);
-        let mut lines: Vec<Shape> =
-            strokes.iter().flat_map(|&(trial, stroke)| curve(trial, stroke)).collect();
-        lines.extend(best.into_iter().flat_map(|trial| curve(trial, Stroke::solid_line(color::best(), 3.2))));
+        let best = best.map(|trial| (trial, Stroke::solid_line(color::best(), 3.2)));
+        let lines = strokes.iter().copied().chain(best).flat_map(|(trial, stroke)| {
+            panel.line(self.curves.get(trial).map_or(&[], Vec::as_slice), stroke)
+        });
         let mut shapes = panel.frame(resource, &self.metric);
-        shapes.push(panel.clip(vec![group("watched", lines)]));
+        shapes.push(panel.clip(vec![group("watched", lines.collect())]));
         shapes
     }
 }
