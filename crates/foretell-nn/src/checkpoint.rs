@@ -46,19 +46,24 @@ pub(crate) fn save<N: Module>(
     learner: Option<&LearnerState<N>>,
 ) -> Result<(), Error> {
     let path = directory.join(format!("epoch-{:06}.{FILE_EXTENSION}", header.reports.len()));
-    let failed = |source| Error::write(&path, source);
-    let bytes = encode_checkpoint(header, learner).map_err(failed)?;
-    std::fs::create_dir_all(directory).map_err(failed)?;
-    let unfinished = path.with_extension("unfinished");
-    let mut file = std::fs::File::create(&unfinished).map_err(failed)?;
-    file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(failed)?;
-    // only now does it get its name, so that a crash leaves no half of a checkpoint under it
-    std::fs::rename(&unfinished, &path).map_err(failed)?;
+    encode_checkpoint(header, learner)
+        .and_then(|bytes| write_complete_file(&path, &bytes))
+        .map_err(|source| Error::write(&path, source))?;
     // after the new one is in place, so that there is a whole one at any moment
     for old in list_checkpoints(directory)?.iter().rev().skip(KEPT_CHECKPOINTS) {
         std::fs::remove_file(old).map_err(|source| Error::write(old, source))?;
     }
     Ok(())
+}
+
+fn write_complete_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    let unfinished = path.with_extension("unfinished");
+    let mut file = std::fs::File::create(&unfinished)?;
+    file.write_all(bytes)?;
+    file.sync_data()?;
+    // only now does it get its name, so that a crash leaves no half of a checkpoint under it
+    std::fs::rename(&unfinished, path)
 }
 
 /// A checkpoint read back.

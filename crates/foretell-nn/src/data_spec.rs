@@ -150,35 +150,39 @@ impl DataSpec {
             Self::Characters { path } => ("characters", Some(path)),
         }
     }
+
+    fn parse_known(text: &str) -> Option<Self> {
+        let (name, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
+        let place = PathBuf::from(rest);
+        Some(match (name, rest) {
+            ("shapes", "") => Self::Shapes { side: shapes::DEFAULT_SIDE },
+            ("shapes", side) => Self::Shapes { side: side.parse().ok()? },
+            ("words", "") => Self::Words,
+            (_, "") => return None,
+            ("cifar10", _) => Self::Cifar10 { directory: place },
+            // Fashion-MNIST has MNIST's files
+            ("mnist" | "fashion-mnist", _) => Self::Mnist { directory: place },
+            ("svhn", _) => Self::Svhn { directory: place },
+            ("tiny-imagenet", _) => Self::TinyImagenet { directory: place },
+            ("folder", _) => match rest.split_once(':').map(|(side, place)| (side.parse(), place)) {
+                Some((Ok(side), place)) if !place.is_empty() => {
+                    Self::Folder { directory: place.into(), side }
+                }
+                _ => Self::Folder { directory: place, side: folders::DEFAULT_SIDE },
+            },
+            ("text", _) => Self::Text { path: place },
+            ("characters", _) => Self::Characters { path: place },
+            _ => return None,
+        })
+    }
 }
 
 impl FromStr for DataSpec {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let unknown = || Error::UnknownData { name: text.to_owned(), known: Self::KNOWN_NAMES };
-        let (name, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
-        let place = PathBuf::from(rest);
-        match (name, rest) {
-            ("shapes", "") => Ok(Self::Shapes { side: shapes::DEFAULT_SIDE }),
-            ("shapes", side) => Ok(Self::Shapes { side: side.parse().map_err(|_| unknown())? }),
-            ("words", "") => Ok(Self::Words),
-            (_, "") => Err(unknown()),
-            ("cifar10", _) => Ok(Self::Cifar10 { directory: place }),
-            // Fashion-MNIST has MNIST's files
-            ("mnist" | "fashion-mnist", _) => Ok(Self::Mnist { directory: place }),
-            ("svhn", _) => Ok(Self::Svhn { directory: place }),
-            ("tiny-imagenet", _) => Ok(Self::TinyImagenet { directory: place }),
-            ("folder", _) => Ok(match rest.split_once(':').map(|(side, place)| (side.parse(), place)) {
-                Some((Ok(side), place)) if !place.is_empty() => {
-                    Self::Folder { directory: place.into(), side }
-                }
-                _ => Self::Folder { directory: place, side: folders::DEFAULT_SIDE },
-            }),
-            ("text", _) => Ok(Self::Text { path: place }),
-            ("characters", _) => Ok(Self::Characters { path: place }),
-            _ => Err(unknown()),
-        }
+        Self::parse_known(text)
+            .ok_or_else(|| Error::UnknownData { name: text.to_owned(), known: Self::KNOWN_NAMES })
     }
 }
 

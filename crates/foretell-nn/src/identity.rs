@@ -26,8 +26,7 @@ pub(crate) struct TrainingIdentity {
 impl TrainingIdentity {
     /// The first field in which two identities differ, with its value in `self` and in `other`.
     pub(crate) fn first_difference(&self, other: &Self) -> Option<(String, String, String)> {
-        let fields = |identity: &Self| serde_json::to_value(identity).unwrap_or_default();
-        let (ours, theirs) = (fields(self), fields(other));
+        let [ours, theirs] = [self, other].map(|identity| serde_json::to_value(identity).unwrap_or_default());
         let ours = ours.as_object()?;
         let (field, found) = ours.iter().find(|(field, value)| theirs.get(field.as_str()) != Some(value))?;
         Some((

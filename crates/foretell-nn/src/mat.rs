@@ -29,27 +29,27 @@ pub(crate) struct MatArray {
 /// Reads the arrays of unsigned bytes of the file at `path`. Whole numbers up to 255 that are written as doubles are read, too.
 pub(crate) fn read(path: &Path) -> Result<Vec<MatArray>, Error> {
     let bytes = std::fs::read(path).map_err(|error| Error::read(path, error))?;
-    let invalid = |reason: String| Error::Mat { path: path.to_owned(), reason };
-    let little =
-        bytes.get(126..HEADER_BYTES).ok_or_else(|| invalid("it is shorter than a header".to_owned()))?;
+    parse_arrays(&bytes).map_err(|reason| Error::Mat { path: path.to_owned(), reason })
+}
+
+fn parse_arrays(bytes: &[u8]) -> Result<Vec<MatArray>, String> {
+    let little = bytes.get(126..HEADER_BYTES).ok_or("it is shorter than a header")?;
     if little != b"IM" {
-        return Err(invalid("its header does not end in `IM`".to_owned()));
+        return Err("its header does not end in `IM`".to_owned());
     }
     let mut rest = &bytes[HEADER_BYTES..];
     let mut arrays = Vec::new();
     while !rest.is_empty() {
         let element;
-        (element, rest) = next_element(rest).map_err(invalid)?;
+        (element, rest) = next_element(rest)?;
         let array = match element {
             (COMPRESSED_TYPE, packed) => {
                 let mut unpacked = Vec::new();
-                ZlibDecoder::new(packed)
-                    .read_to_end(&mut unpacked)
-                    .map_err(|error| invalid(error.to_string()))?;
-                let (inner, _) = next_element(&unpacked).map_err(invalid)?;
-                array(inner).map_err(invalid)?
+                ZlibDecoder::new(packed).read_to_end(&mut unpacked).map_err(|error| error.to_string())?;
+                let (inner, _) = next_element(&unpacked)?;
+                array(inner)?
             }
-            other => array(other).map_err(invalid)?,
+            other => array(other)?,
         };
         arrays.extend(array);
     }
@@ -60,13 +60,10 @@ type MatElement<'a> = (u32, &'a [u8]);
 
 /// The first element of `bytes` and what comes after it. Small elements hold type, size and up to four bytes in eight.
 fn next_element(bytes: &[u8]) -> Result<(MatElement<'_>, &[u8]), String> {
-    let number = |at: usize| {
-        bytes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).ok_or("an element is cut")
-    };
-    let kind = number(0)?;
+    let kind = read_u32(bytes, 0)?;
     let (kind, from, size, padded) = match kind >> 16 {
         0 => {
-            let size = number(4)? as usize;
+            let size = read_u32(bytes, 4)? as usize;
             // a compressed element is not padded, so the next one follows at once
             (kind, 8, size, if kind == COMPRESSED_TYPE { size } else { size.next_multiple_of(8) })
         }
@@ -76,6 +73,10 @@ fn next_element(bytes: &[u8]) -> Result<(MatElement<'_>, &[u8]), String> {
         format!("an element promises {size} bytes, but {} are left", bytes.len().saturating_sub(from))
     })?;
     Ok(((kind, value), bytes.get(from + padded..).unwrap_or_default()))
+}
+
+fn read_u32(bytes: &[u8], at: usize) -> Result<u32, &'static str> {
+    bytes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).ok_or("an element is cut")
 }
 
 /// The array of an element; none if it is not numeric.

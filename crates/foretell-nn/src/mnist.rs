@@ -72,22 +72,25 @@ fn read_pair((images_path, labels_path): &(PathBuf, PathBuf)) -> Result<LabeledI
 fn read_idx<const D: usize>(path: &Path, magic: u32) -> Result<([usize; D], Vec<u8>), Error> {
     let bytes = read_bytes(path)?;
     let header = 4 * (D + 1);
-    let length = |needed| Error::Length { path: path.to_owned(), needed, found: bytes.len() };
     if bytes.len() < header {
-        return Err(length(header));
+        return Err(Error::Length { path: path.to_owned(), needed: header, found: bytes.len() });
     }
-    let number = |at: usize| u32::from_be_bytes(std::array::from_fn(|i| bytes[4 * at + i]));
-    if number(0) != magic {
-        return Err(Error::Magic { path: path.to_owned(), found: number(0), expected: magic });
+    let found = read_u32(&bytes, 0);
+    if found != magic {
+        return Err(Error::Magic { path: path.to_owned(), found, expected: magic });
     }
-    let sizes: [usize; D] = std::array::from_fn(|i| number(i + 1) as usize);
+    let sizes: [usize; D] = std::array::from_fn(|i| read_u32(&bytes, i + 1) as usize);
     // saturating, because the sizes in a damaged file may overflow
     let needed =
         sizes.iter().fold(1_usize, |product, &size| product.saturating_mul(size)).saturating_add(header);
     if bytes.len() != needed {
-        return Err(length(needed));
+        return Err(Error::Length { path: path.to_owned(), needed, found: bytes.len() });
     }
     Ok((sizes, bytes[header..].to_vec()))
+}
+
+fn read_u32(bytes: &[u8], index: usize) -> u32 {
+    u32::from_be_bytes(std::array::from_fn(|i| bytes[4 * index + i]))
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {

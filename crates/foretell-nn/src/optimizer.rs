@@ -131,8 +131,8 @@ impl Optimizer {
     fn change(&mut self, place: usize, parameter: &mut Parameter, slope: Option<Vec<f32>>, step: StepSize) {
         // a parameter without a gradient has memories, too, so that these stay in the order of visits
         if self.progress.memories.len() == place {
-            let zeros = || Tensor::zeros([parameter.count()]);
-            self.progress.memories.push((0..self.rule.memories()).map(|_| zeros()).collect());
+            let zeros = (0..self.rule.memories()).map(|_| Tensor::zeros([parameter.count()]));
+            self.progress.memories.push(zeros.collect());
         }
         let Some(slope) = slope else { return };
         let penalty = parameter.penalty.unwrap_or(self.penalty);

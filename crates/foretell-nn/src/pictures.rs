@@ -89,8 +89,9 @@ impl RgbPicture {
 /// The pixels of a line of `from` pixels that pixel `place` of a line of `to` covers, each with its share.
 fn covered_pixels(place: usize, to: usize, from: usize) -> Vec<(usize, f64)> {
     let (start, end) = (place * from, (place + 1) * from);
-    let share = |pixel: usize| ((pixel + 1) * to).min(end) - (pixel * to).max(start);
-    (start / to..end.div_ceil(to)).map(|pixel| (pixel, share(pixel) as f64)).collect()
+    (start / to..end.div_ceil(to))
+        .map(|pixel| (pixel, (((pixel + 1) * to).min(end) - (pixel * to).max(start)) as f64))
+        .collect()
 }
 
 #[cfg(test)]

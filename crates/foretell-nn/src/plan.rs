@@ -158,27 +158,20 @@ impl TrainSpec {
     /// # Errors
     /// [`Error::Plan`] naming the first that is out of its range.
     pub(crate) fn validate(&self) -> Result<(), Error> {
-        let invalid = |field, found: &dyn ToString, expected: String| {
-            Err(Error::Plan { field, found: found.to_string(), expected })
+        let (field, found, expected) = if self.epochs == 0 {
+            ("epochs", self.epochs.to_string(), "at least 1".to_owned())
+        } else if !(1..=self.epochs).contains(&self.until) {
+            ("until", self.until.to_string(), format!("1 to the {} epochs of the plan", self.epochs))
+        } else if self.batch_size == 0 {
+            ("batch_size", self.batch_size.to_string(), "at least 1".to_owned())
+        } else if !(self.width.is_finite() && self.width > 0.0) {
+            ("width", self.width.to_string(), "a finite number above 0".to_owned())
+        } else if let Some(rate) = self.learning_rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
+            ("learning_rate", rate.to_string(), "positive and finite".to_owned())
+        } else {
+            return Ok(());
         };
-        if self.epochs == 0 {
-            return invalid("epochs", &self.epochs, "at least 1".to_owned());
-        }
-        if !(1..=self.epochs).contains(&self.until) {
-            return invalid("until", &self.until, format!("1 to the {} epochs of the plan", self.epochs));
-        }
-        if self.batch_size == 0 {
-            return invalid("batch_size", &self.batch_size, "at least 1".to_owned());
-        }
-        if !(self.width.is_finite() && self.width > 0.0) {
-            return invalid("width", &self.width, "a finite number above 0".to_owned());
-        }
-        match self.learning_rate {
-            Some(rate) if !(rate.is_finite() && rate > 0.0) => {
-                invalid("learning_rate", &rate, "positive and finite".to_owned())
-            }
-            _ => Ok(()),
-        }
+        Err(Error::Plan { field, found, expected })
     }
 
     /// The identity that a checkpoint must have.

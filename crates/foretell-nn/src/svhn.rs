@@ -41,32 +41,30 @@ pub(crate) fn load(
 }
 
 fn append_images(images: &mut LabeledImages, path: &Path) -> Result<(), Error> {
-    let invalid = |reason: String| Error::Mat { path: path.to_owned(), reason };
-    let arrays = mat::read(path)?;
-    let find = |name: &str| {
-        arrays
-            .iter()
-            .find(|array| array.name == name)
-            .ok_or_else(|| invalid(format!("it contains no array {name}")))
-    };
-    let (pixels, labels) = (find("X")?, find("y")?);
+    append_arrays(images, &mat::read(path)?).map_err(|reason| Error::Mat { path: path.to_owned(), reason })
+}
+
+fn append_arrays(images: &mut LabeledImages, arrays: &[mat::MatArray]) -> Result<(), String> {
+    let [pixels, labels] = ["X", "y"].map(|name| {
+        let array = arrays.iter().find(|array| array.name == name);
+        array.ok_or_else(|| format!("it contains no array {name}"))
+    });
+    let (pixels, labels) = (pixels?, labels?);
     let count = labels.values.len();
     if pixels.sizes != [IMAGE_SIDE, IMAGE_SIDE, 3, count] {
-        return Err(invalid(format!("X has sizes {:?} where there are {count} labels", pixels.sizes)));
+        return Err(format!("X has sizes {:?} where there are {count} labels", pixels.sizes));
     }
     for (image, &label) in labels.values.iter().enumerate() {
         if !(1..=CLASS_COUNT as u8).contains(&label) {
-            return Err(invalid(format!(
-                "image {image} has label {label}, but labels are 1 to {CLASS_COUNT}"
-            )));
+            return Err(format!("image {image} has label {label}, but labels are 1 to {CLASS_COUNT}"));
         }
         images.labels.push(label % CLASS_COUNT as u8);
         // rows are the fastest index of the file and columns that of an image
         let values = &pixels.values[image * 3 * IMAGE_SIDE * IMAGE_SIDE..][..3 * IMAGE_SIDE * IMAGE_SIDE];
-        let pixel = |channel, row, column| values[(channel * IMAGE_SIDE + column) * IMAGE_SIDE + row];
-        let all =
-            (0..3).flat_map(|c| (0..IMAGE_SIDE).flat_map(move |y| (0..IMAGE_SIDE).map(move |x| (c, y, x))));
-        images.pixels.extend(all.map(|(channel, row, column)| pixel(channel, row, column)));
+        for (channel, row) in (0..3).flat_map(|channel| (0..IMAGE_SIDE).map(move |row| (channel, row))) {
+            let columns = (0..IMAGE_SIDE).map(|column| (channel * IMAGE_SIDE + column) * IMAGE_SIDE);
+            images.pixels.extend(columns.map(|column| values[column + row]));
+        }
     }
     Ok(())
 }

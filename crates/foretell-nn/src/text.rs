@@ -104,11 +104,11 @@ fn drawn(count: usize, seed: u64, purpose: StreamPurpose) -> Vec<u16> {
 fn draw_follower(rng: &mut impl Rng) -> usize {
     let drawn: f64 = rng.random();
     let mut reached = 0.0;
-    let passed = |share: &&f64| {
+    let passed = FOLLOWER_PROBABILITIES[..3].iter().take_while(|share| {
         reached += **share;
         reached <= drawn
-    };
-    FOLLOWER_PROBABILITIES[..3].iter().take_while(passed).count()
+    });
+    passed.count()
 }
 
 /// Reads a text: a file, whose last tenth is for validation, or a folder with a file for training and one for validation.
@@ -121,18 +121,10 @@ pub(crate) fn load(
     train: Option<usize>,
     validation: Option<usize>,
 ) -> Result<TextCorpus, Error> {
-    let read = |path: &Path| -> Result<Vec<String>, Error> {
-        let bytes = std::fs::read(path).map_err(|error| Error::read(path, error))?;
-        let text = String::from_utf8(bytes).map_err(|error| Error::NotText {
-            path: path.to_owned(),
-            byte: error.utf8_error().valid_up_to(),
-        })?;
-        Ok(split_tokens(&text, tokens))
-    };
     let (mut learned, mut judged) = if path.is_dir() {
-        (read(&find_part(path, "train")?)?, read(&find_part(path, "valid")?)?)
+        (read_tokens(&find_part(path, "train")?, tokens)?, read_tokens(&find_part(path, "valid")?, tokens)?)
     } else {
-        let mut learned = read(path)?;
+        let mut learned = read_tokens(path, tokens)?;
         let judged =
             learned.split_off(learned.len() - validation.unwrap_or(learned.len() / 10).min(learned.len()));
         (learned, judged)
@@ -146,6 +138,13 @@ pub(crate) fn load(
     learned.truncate(train);
     judged.truncate(validation);
     Ok(number_words(&learned, &judged))
+}
+
+fn read_tokens(path: &Path, tokens: TokenUnit) -> Result<Vec<String>, Error> {
+    let bytes = std::fs::read(path).map_err(|error| Error::read(path, error))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| Error::NotText { path: path.to_owned(), byte: error.utf8_error().valid_up_to() })?;
+    Ok(split_tokens(&text, tokens))
 }
 
 /// The file of `directory` whose name contains `name`; the first by name if there are several.
@@ -193,12 +192,10 @@ fn number_words(train: &[String], validation: &[String]) -> TextCorpus {
         words.push(UNKNOWN_TOKEN);
     }
     let numbers: HashMap<&str, u16> = words.iter().zip(0..).map(|(&word, number)| (word, number)).collect();
-    let number = |word: &String| numbers.get(word.as_str()).copied().unwrap_or(numbers[UNKNOWN_TOKEN]);
-    TextCorpus {
-        train: train.iter().map(number).collect(),
-        validation: validation.iter().map(number).collect(),
-        words: words.into_iter().map(str::to_owned).collect(),
-    }
+    let unknown = numbers[UNKNOWN_TOKEN];
+    let [train, validation] = [train, validation]
+        .map(|text| text.iter().map(|word| numbers.get(word.as_str()).copied().unwrap_or(unknown)).collect());
+    TextCorpus { train, validation, words: words.into_iter().map(str::to_owned).collect() }
 }
 
 #[cfg(test)]

@@ -55,8 +55,9 @@ impl<'a> TextParts<'a> {
 
     /// The tokens from step `from`, step by step.
     fn window(&self, from: usize, steps: usize) -> Vec<usize> {
-        let token = |step: usize, part: usize| usize::from(self.tokens[part * self.length + step]);
-        (from..from + steps).flat_map(|step| (0..self.sequences).map(move |part| token(step, part))).collect()
+        let places = (from..from + steps)
+            .flat_map(|step| (0..self.sequences).map(move |part| part * self.length + step));
+        places.map(|place| usize::from(self.tokens[place])).collect()
     }
 
     fn inputs(&self, (from, steps): (usize, usize)) -> TokenBatch {

@@ -73,13 +73,11 @@ pub(crate) fn check_images<R: TrainingRecipe<Network: ImageNetwork>>(
 ) {
     let Images { scale, side, is_training } = images;
     let count = IMAGES * 3 * side * side;
-    let batch = |batch: usize| {
-        let images: Vec<f32> = (0..count).map(|i| (scale * pattern(i, 1000 + batch)) as f32).collect();
-        let labels: Vec<usize> = (0..IMAGES).map(|image| (image * 3 + batch) % CLASSES).collect();
-        (Tensor::constant(images, [IMAGES, 3, side, side]), labels)
-    };
     check(name, recipe, rate, |network, step| {
-        let (images, labels) = batch(step % BATCHES);
+        let batch = step % BATCHES;
+        let images: Vec<f32> = (0..count).map(|i| (scale * pattern(i, 1000 + batch)) as f32).collect();
+        let images = Tensor::constant(images, [IMAGES, 3, side, side]);
+        let labels: Vec<usize> = (0..IMAGES).map(|image| (image * 3 + batch) % CLASSES).collect();
         let mut rng = stream(0, StreamPurpose::Dropout, 0);
         mean_cross_entropy(network.logits(images, is_training.then_some(&mut rng)), labels)
     });
@@ -87,18 +85,19 @@ pub(crate) fn check_images<R: TrainingRecipe<Network: ImageNetwork>>(
 
 /// As [`check_images`], for a text.
 pub(crate) fn check_text<R: TrainingRecipe<Network: TextNetwork>>(name: &str, recipe: &R, rate: f64) {
-    let [steps, parts] = TEXT;
-    let tokens = |batch: usize, ahead: usize| -> Vec<usize> {
-        let token = |step, part| (7 * (step + ahead) + 3 * part * part + batch) % WORDS;
-        (0..steps).flat_map(|step| (0..parts).map(move |part| token(step, part))).collect()
-    };
     check(name, recipe, rate, |network, step| {
         let batch = step % BATCHES;
-        let input = TokenBatch { shape: TEXT, values: tokens(batch, 0) };
-        let states: Vec<LstmState> = network.start(parts);
+        let input = TokenBatch { shape: TEXT, values: text_tokens(batch, 0) };
+        let states: Vec<LstmState> = network.start(TEXT[1]);
         let (logits, _) = network.logits(input, states, None);
-        mean_cross_entropy(logits, tokens(batch, 1))
+        mean_cross_entropy(logits, text_tokens(batch, 1))
     });
+}
+
+fn text_tokens(batch: usize, ahead: usize) -> Vec<usize> {
+    let [steps, parts] = TEXT;
+    let places = (0..steps).flat_map(|step| (0..parts).map(move |part| (step + ahead, part)));
+    places.map(|(step, part)| (7 * step + 3 * part * part + batch) % WORDS).collect()
 }
 
 fn check<R: TrainingRecipe>(

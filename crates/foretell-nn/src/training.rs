@@ -58,9 +58,10 @@ struct TrainingState<'a, R: TrainingRecipe, L> {
 
 impl<'a, R: TrainingRecipe, L: LessonData<R::Network>> TrainingState<'a, R, L> {
     fn start(spec: &'a TrainSpec, recipe: &'a R, data: &'a L) -> Result<Self, Error> {
-        let fresh = || (recipe.network(&mut WeightInitializer::new(spec.seed, 0)), recipe.optimizer());
         let restored = match &spec.checkpoint_dir {
-            Some(directory) if spec.resume => checkpoint::load(directory, &spec.identity(), fresh)?,
+            Some(directory) if spec.resume => {
+                checkpoint::load(directory, &spec.identity(), || new_learner(spec, recipe))?
+            }
             Some(directory) => checkpoint::clear(directory).map(|()| None)?,
             None => None,
         };
@@ -71,7 +72,7 @@ impl<'a, R: TrainingRecipe, L: LessonData<R::Network>> TrainingState<'a, R, L> {
                 failed_epochs: 0,
                 reports: Vec::new(),
             },
-            learner: Some(fresh()),
+            learner: Some(new_learner(spec, recipe)),
             damaged: Vec::new(),
         });
         let starts = spec.learning_rate.map_or_else(|| recipe.starts(), |rate| vec![rate]);
@@ -189,4 +190,8 @@ impl<'a, R: TrainingRecipe, L: LessonData<R::Network>> TrainingState<'a, R, L> {
             recovered: false,
         }
     }
+}
+
+fn new_learner<R: TrainingRecipe>(spec: &TrainSpec, recipe: &R) -> LearnerState<R::Network> {
+    (recipe.network(&mut WeightInitializer::new(spec.seed, 0)), recipe.optimizer())
 }

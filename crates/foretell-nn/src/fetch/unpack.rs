@@ -12,19 +12,17 @@ pub(super) fn unpack(path: &Path, archive: &ArchiveFiles, folder: &Path) -> Resu
     let mut aside = folder.as_os_str().to_owned();
     aside.push(".unpacking");
     let aside = PathBuf::from(aside);
-    let failed = |source| Error::File { action: "unpack", path: path.to_owned(), source };
     // left by an interruption: its files may be cut off, so all are unpacked again
     if aside.exists() {
         fs::remove_dir_all(&aside).map_err(|error| Error::write(&aside, error))?;
     }
     let file = BufReader::new(File::open(path).map_err(|error| Error::read(path, error))?);
     let count = if is_zip(path) { unzip(file, archive, &aside) } else { unpack_tar(file, archive, &aside) };
-    if count.map_err(failed)? == 0 {
-        return Err(failed(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("it contains no {}…", archive.root),
-        )));
-    }
+    let unpacked = match count {
+        Ok(0) => Err(io::Error::new(io::ErrorKind::InvalidData, format!("it contains no {}…", archive.root))),
+        other => other,
+    };
+    unpacked.map_err(|source| Error::File { action: "unpack", path: path.to_owned(), source })?;
     fs::rename(&aside, folder).map_err(|error| Error::write(folder, error))
 }
 

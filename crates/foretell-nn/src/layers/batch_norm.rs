@@ -109,9 +109,9 @@ fn normalize_batch(maps: Tensor<4>, gamma: &Tensor<1>, beta: &Tensor<1>) -> Norm
             });
             gradients.add(&to_maps, above);
             let count = (shape[0] * shape[2] * shape[3]) as f64;
-            let sums = |means: Vec<f64>| means.into_iter().map(|mean| (mean * count) as f32).collect();
-            gradients.add(&to_gamma, sums(for_gamma));
-            gradients.add(&to_beta, sums(for_beta));
+            for (source, means) in [(to_gamma, for_gamma), (to_beta, for_beta)] {
+                gradients.add(&source, means.into_iter().map(|mean| (mean * count) as f32).collect());
+            }
         });
     NormalizedBatch { output, mean, variance }
 }
@@ -143,8 +143,11 @@ fn for_each_map(values: &mut [f32], shape: [usize; 4], change: impl Fn(usize, us
 /// The means over each channel, from the sums over maps.
 fn means([images, channels, height, width]: [usize; 4], of_map: impl Fn(usize) -> f32) -> Vec<f64> {
     let count = (images * height * width) as f64;
-    let sum = |channel| (0..images).map(|image| f64::from(of_map(image * channels + channel))).sum::<f64>();
-    (0..channels).map(|channel| sum(channel) / count).collect()
+    (0..channels)
+        .map(|channel| {
+            (0..images).map(|image| f64::from(of_map(image * channels + channel))).sum::<f64>() / count
+        })
+        .collect()
 }
 
 #[cfg(test)]

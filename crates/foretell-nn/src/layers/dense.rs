@@ -2,7 +2,6 @@
 
 use crate::layers::parameter::{Param, module};
 use crate::tensor::Tensor;
-use crate::tensor::graph::{GradientSource, PendingGradients};
 use crate::tensor::product::{MatrixView, multiply, product};
 
 /// x ↦ x·W + b.
@@ -29,9 +28,7 @@ pub(crate) fn linear(x: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>) -> Tensor
     multiply(as_matrix(&x), as_matrix(&weight), 1.0, &mut made);
     let sources = [x.source(), weight.source(), bias.source()];
     let (x, weight) = (x.share_values(), weight.share_values());
-    let backward = move |above: Vec<f32>,
-                         [to_x, to_weight, to_bias]: [GradientSource; 3],
-                         gradients: &mut PendingGradients| {
+    Tensor::made(made, [rows, outputs], sources, move |above, [to_x, to_weight, to_bias], gradients| {
         let from_above = MatrixView::new(&above, [rows, outputs]);
         if to_x.is_some() {
             gradients
@@ -45,8 +42,7 @@ pub(crate) fn linear(x: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>) -> Tensor
             sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
         }
         gradients.add(&to_bias, sums);
-    };
-    Tensor::made(made, [rows, outputs], sources, backward)
+    })
 }
 
 fn as_matrix(array: &Tensor<2>) -> MatrixView<'_> {

@@ -28,11 +28,11 @@ impl DropoutLayer {
         rng.fill_bytes(&mut bytes);
         let dropped = (self.rate * 65_536.0) as u32;
         let kept = (1.0 / (1.0 - self.rate)) as f32;
-        let factor = |pair: &[u8]| {
+        let factors = bytes.chunks_exact(2).map(|pair| {
             let drawn = u32::from(u16::from_le_bytes([pair[0], pair[1]]));
             if drawn < dropped { 0.0 } else { kept }
-        };
-        scale_each(values, bytes.chunks_exact(2).map(factor).collect())
+        });
+        scale_each(values, factors.collect())
     }
 }
 

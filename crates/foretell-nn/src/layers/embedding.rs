@@ -1,7 +1,6 @@
 //! Vectors of words.
 
 use crate::tensor::Tensor;
-use crate::tensor::graph::{GradientSource, PendingGradients};
 
 /// Tokens of several sequences, step by step.
 #[derive(Clone, Debug)]
@@ -21,12 +20,12 @@ pub(crate) fn embedding(words: Tensor<2>, tokens: TokenBatch) -> Tensor<3> {
         .flat_map(|&token| &words.values()[token * inputs..][..inputs])
         .copied()
         .collect();
-    let backward = move |above: Vec<f32>, [source]: [GradientSource; 1], gradients: &mut PendingGradients| {
+    let shape = [steps, sequences, inputs];
+    Tensor::made(made, shape, [words.source()], move |above, [source], gradients| {
         let mut sums = vec![0.0_f32; count * inputs];
         for (&token, above) in tokens.values.iter().zip(above.chunks_exact(inputs)) {
             sums[token * inputs..][..inputs].iter_mut().zip(above).for_each(|(sum, value)| *sum += value);
         }
         gradients.add(&source, sums);
-    };
-    Tensor::made(made, [steps, sequences, inputs], [words.source()], backward)
+    })
 }

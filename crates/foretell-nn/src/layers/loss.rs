@@ -1,7 +1,6 @@
 //! The loss of a classification.
 
 use crate::tensor::Tensor;
-use crate::tensor::graph::{GradientSource, PendingGradients};
 
 /// The mean of −ln softmax(logits)\[label\], of logits of shape (examples, classes) and a label for each example.
 pub(crate) fn mean_cross_entropy(logits: Tensor<2>, labels: Vec<usize>) -> Tensor<1> {
@@ -18,15 +17,14 @@ pub(crate) fn mean_cross_entropy(logits: Tensor<2>, labels: Vec<usize>) -> Tenso
         row.iter_mut().for_each(|share| *share /= sum as f32);
     }
     let loss = (total / labels.len() as f64) as f32;
-    let backward = move |above: Vec<f32>, [source]: [GradientSource; 1], gradients: &mut PendingGradients| {
+    Tensor::made(vec![loss], [1], [source], move |above, [source], gradients| {
         let weight = above[0] / labels.len() as f32;
         for (row, &label) in shares.chunks_exact_mut(classes).zip(&labels) {
             row[label] -= 1.0;
             row.iter_mut().for_each(|share| *share *= weight);
         }
         gradients.add(&source, shares);
-    };
-    Tensor::made(vec![loss], [1], [source], backward)
+    })
 }
 
 #[cfg(test)]

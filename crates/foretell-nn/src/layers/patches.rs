@@ -1,7 +1,7 @@
 //! Convolution on the processor as matrix products: the patches that a kernel sees, as the columns of a matrix.
 
 use crate::tensor::Tensor;
-use crate::tensor::graph::{GradientSource, PendingGradients, sum};
+use crate::tensor::graph::sum;
 use crate::tensor::product::{MatrixView, multiply};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -34,9 +34,7 @@ pub(crate) fn convolve(
     let maps = convolve_forward(&sizes, images.values(), weight.values(), bias.map(Tensor::values));
     let sources = [images.source(), weight.source(), bias.and_then(Tensor::source)];
     let (images, weight) = (images.share_values(), weight.share_values());
-    let backward = move |above: Vec<f32>,
-                         [to_images, to_weight, to_bias]: [GradientSource; 3],
-                         gradients: &mut PendingGradients| {
+    Tensor::made(maps, sizes.maps(), sources, move |above, [to_images, to_weight, to_bias], gradients| {
         let (for_images, for_weight) = backward(&sizes, &images, &weight, &above, to_images.is_some());
         if let Some(gradient) = for_images {
             gradients.add(&to_images, gradient);
@@ -45,8 +43,7 @@ pub(crate) fn convolve(
         if to_bias.is_some() {
             gradients.add(&to_bias, sizes.bias_gradient(&above));
         }
-    };
-    Tensor::made(maps, sizes.maps(), sources, backward)
+    })
 }
 
 /// The sizes of a convolution.
@@ -67,16 +64,15 @@ struct ConvolutionSizes {
 impl ConvolutionSizes {
     fn new(images: [usize; 4], weight: [usize; 4], window: ConvolutionWindow) -> Self {
         let ConvolutionWindow { stride, vertical, horizontal } = window;
-        let after = |size: usize, (first, last): (usize, usize), kernel: usize| {
-            (size + first + last - kernel) / stride + 1
-        };
         let [count, channels, height, width] = images;
         let [filters, _, kernel_height, kernel_width] = weight;
+        let after = [(height, vertical, kernel_height), (width, horizontal, kernel_width)]
+            .map(|(size, (first, last), kernel)| (size + first + last - kernel) / stride + 1);
         Self {
             images: count,
             channels,
             before: [height, width],
-            after: [after(height, vertical, kernel_height), after(width, horizontal, kernel_width)],
+            after,
             filters,
             kernel: [kernel_height, kernel_width],
             stride,
@@ -163,11 +159,11 @@ impl ConvolutionSizes {
             let image = &mut images[image * self.image()..][..self.image()];
             self.rows(|row, column, to, count, step| {
                 let from = &matrix[row * columns + place * self.patches() + column..][..count];
-                let add = |(pixel, &value): (&mut f32, &f32)| *pixel += value;
                 if step == 1 {
-                    image[to..to + count].iter_mut().zip(from).for_each(add);
+                    image[to..to + count].iter_mut().zip(from).for_each(|(pixel, value)| *pixel += value);
                 } else {
-                    image[to..].iter_mut().step_by(step).zip(from).for_each(add);
+                    let pixels = image[to..].iter_mut().step_by(step);
+                    pixels.zip(from).for_each(|(pixel, value)| *pixel += value);
                 }
             });
         }

@@ -1,7 +1,8 @@
 //! Pooling.
 
 use crate::tensor::Tensor;
-use crate::tensor::graph::{GradientSource, PendingGradients, sum};
+use crate::tensor::graph::sum;
+use std::ops::Range;
 
 /// Maxima over windows of `kernel` × `kernel`, without padding; windows that do not fit are left out.
 pub(crate) fn max_pool(images: Tensor<4>, kernel: usize, stride: usize) -> Tensor<4> {
@@ -30,11 +31,10 @@ pub(crate) fn global_mean(images: Tensor<4>) -> Tensor<2> {
     let [count, channels, height, width] = images.dims();
     let share = 1.0 / (height * width) as f32;
     let made: Vec<f32> = images.values().chunks_exact(height * width).map(|map| sum(map) * share).collect();
-    let backward = move |above: Vec<f32>, [source]: [GradientSource; 1], gradients: &mut PendingGradients| {
+    Tensor::made(made, [count, channels], [images.source()], move |above, [source], gradients| {
         let slopes = above.iter().flat_map(|above| std::iter::repeat_n(above * share, height * width));
         gradients.add(&source, slopes.collect());
-    };
-    Tensor::made(made, [count, channels], [images.source()], backward)
+    })
 }
 
 /// Square windows over maps.
@@ -58,8 +58,22 @@ impl PoolingWindows {
     }
 
     /// The values of window number `at` that are inside of a line of `size`.
-    fn span(&self, at: usize, size: usize) -> std::ops::Range<usize> {
+    fn span(&self, at: usize, size: usize) -> Range<usize> {
         at * self.stride..(at * self.stride + self.kernel).min(size)
+    }
+
+    /// The lines and the columns of each window over a map, and one over its number of values.
+    fn over_map(
+        self,
+        height: usize,
+        width: usize,
+    ) -> impl Iterator<Item = (Range<usize>, Range<usize>, f32)> {
+        let columns = self.count(width);
+        (0..self.count(height) * columns).map(move |place| {
+            let (lines, span) = (self.span(place / columns, height), self.span(place % columns, width));
+            let share = 1.0 / (lines.len() * span.len()) as f32;
+            (lines, span, share)
+        })
     }
 }
 
@@ -88,7 +102,8 @@ fn pool_maxima(images: Tensor<4>, windows: PoolingWindows) -> Tensor<4> {
             }
         }
     }
-    let backward = move |above: Vec<f32>, [source]: [GradientSource; 1], gradients: &mut PendingGradients| {
+    let shape = [count, channels, rows, columns];
+    Tensor::made(made, shape, [images.source()], move |above, [source], gradients| {
         let mut slopes = vec![0.0_f32; count * channels * height * width];
         let maps = slopes.chunks_exact_mut(height * width);
         for ((map, above), places) in
@@ -97,44 +112,34 @@ fn pool_maxima(images: Tensor<4>, windows: PoolingWindows) -> Tensor<4> {
             above.iter().zip(places).for_each(|(above, &place)| map[place as usize] += above);
         }
         gradients.add(&source, slopes);
-    };
-    Tensor::made(made, [count, channels, rows, columns], [images.source()], backward)
+    })
 }
 
 fn means(images: &Tensor<4>, windows: PoolingWindows) -> Tensor<4> {
     let [count, channels, height, width] = images.dims();
     let [rows, columns] = [height, width].map(|size| windows.count(size));
     let mut made = vec![0.0_f32; count * channels * rows * columns];
-    // calls `each` with every window: its number, its lines, its columns, and one over its number of values
-    let every = move |each: &mut dyn FnMut(usize, std::ops::Range<usize>, std::ops::Range<usize>, f32)| {
-        for place in 0..rows * columns {
-            let (lines, span) = (windows.span(place / columns, height), windows.span(place % columns, width));
-            let share = 1.0 / (lines.len() * span.len()) as f32;
-            each(place, lines, span, share);
-        }
-    };
     for (map, means) in
         images.values().chunks_exact(height * width).zip(made.chunks_exact_mut(rows * columns))
     {
-        every(&mut |place, lines, span, share| {
-            let of_line =
-                |line: usize| map[line * width + span.start..line * width + span.end].iter().sum::<f32>();
-            means[place] = lines.map(of_line).sum::<f32>() * share;
-        });
+        for (mean, (lines, span, share)) in means.iter_mut().zip(windows.over_map(height, width)) {
+            let lines = lines.map(|line| &map[line * width..][span.clone()]);
+            *mean = lines.map(|line| line.iter().sum::<f32>()).sum::<f32>() * share;
+        }
     }
-    let backward = move |above: Vec<f32>, [source]: [GradientSource; 1], gradients: &mut PendingGradients| {
+    let shape = [count, channels, rows, columns];
+    Tensor::made(made, shape, [images.source()], move |above, [source], gradients| {
         let mut slopes = vec![0.0_f32; count * channels * height * width];
         for (map, above) in slopes.chunks_exact_mut(height * width).zip(above.chunks_exact(rows * columns)) {
-            every(&mut |place, lines, span, share| {
+            for (above, (lines, span, share)) in above.iter().zip(windows.over_map(height, width)) {
                 for line in lines {
-                    let line = &mut map[line * width + span.start..line * width + span.end];
-                    line.iter_mut().for_each(|slope| *slope += above[place] * share);
+                    let line = &mut map[line * width..][span.clone()];
+                    line.iter_mut().for_each(|slope| *slope += above * share);
                 }
-            });
+            }
         }
         gradients.add(&source, slopes);
-    };
-    Tensor::made(made, [count, channels, rows, columns], [images.source()], backward)
+    })
 }
 
 #[cfg(test)]

@@ -126,8 +126,8 @@ impl RecurrenceRun {
             let to_open = &mut to_gates[step * sequences * wide..][..sequences * wide];
             for place in 0..state {
                 let (sequence, cell) = (place / cells, place % cells);
-                let gate = |number: usize| open[sequence * wide + number * cells + cell];
-                let (enter, keep, fresh, show) = (gate(0), gate(1), gate(2), gate(3));
+                let [enter, keep, fresh, show] =
+                    [0, 1, 2, 3].map(|number| open[sequence * wide + number * cells + cell]);
                 let shown = tanh(self.memory[(step + 1) * state + place]);
                 let hidden = above[step * state + place] + to_hidden[place];
                 let memory = to_memory[place] + hidden * show * (1.0 - shown * shown);

@@ -105,10 +105,9 @@ impl AlexnetRecipe {
             ([units, units, 1, 1], [1, 1]),
             ([self.classes, units, 1, 1], [1, 1]),
         ];
-        let add = |cost: NetworkCost, (shape, [rows, columns]): ([usize; 4], [usize; 2])| {
-            cost.with(&shape, rows * columns)
-        };
-        layers.into_iter().fold(NetworkCost::default(), add)
+        layers
+            .into_iter()
+            .fold(NetworkCost::default(), |cost, (shape, [rows, columns])| cost.with(&shape, rows * columns))
     }
 }
 
@@ -164,8 +163,9 @@ impl AlexnetNetwork {
         let conv3 = convolution([f3, f2, 3, 3], 0.01 * wider, 0.0, 1);
         let conv4 = convolution([f4, f3, 3, 3], 0.01 * wider, 0.1, 1);
         let conv5 = convolution([f5, f4, 3, 3], 0.01 * wider, 0.1, 1);
-        let last = |size: usize| pooled_side(size.div_ceil(4), 3);
-        let inputs = f5 * last(recipe.input.height) * last(recipe.input.width);
+        let [rows, columns] =
+            [recipe.input.height, recipe.input.width].map(|size| pooled_side(size.div_ceil(4), 3));
+        let inputs = f5 * rows * columns;
         let mut dense = |inputs, outputs, sd: f64, start| {
             let weight = weights.normal([inputs, outputs], sd * wider).with_penalty(L2_PENALTY);
             DenseLayer { weight, bias: bias(outputs, start, weights) }

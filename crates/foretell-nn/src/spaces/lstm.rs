@@ -80,13 +80,13 @@ impl Space for LstmSpace {
 
     /// `cells` are those of a layer, `inputs` the length of a word's vector.
     fn search_space(&self, size: &NetworkSize) -> SearchedSpace {
-        let sizes = || (10..1400).step_by(20);
+        let sizes = (10..1400).step_by(20);
         let [fewest, most] = self.layers;
         let most = most.min(size.max_layers.unwrap_or(most)).max(1);
         SearchedSpace::Parameters(vec![
             format!("layers=int:{}:{most}", fewest.min(most)),
-            size.choice("cells", sizes()),
-            size.choice("inputs", sizes()),
+            size.choice("cells", sizes.clone()),
+            size.choice("inputs", sizes),
         ])
     }
 
@@ -172,8 +172,8 @@ module!(LstmNetwork { words, layers, last });
 
 impl TextNetwork for LstmNetwork {
     fn start(&self, sequences: usize) -> Vec<LstmState> {
-        let zeros = |layer: &LstmLayer| Tensor::zeros([sequences, layer.recurrent.dims()[0]]);
-        self.layers.iter().map(|layer| LstmState { hidden: zeros(layer), cell: zeros(layer) }).collect()
+        let shapes = self.layers.iter().map(|layer| [sequences, layer.recurrent.dims()[0]]);
+        shapes.map(|shape| LstmState { hidden: Tensor::zeros(shape), cell: Tensor::zeros(shape) }).collect()
     }
 
     fn logits(

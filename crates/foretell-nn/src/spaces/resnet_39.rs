@@ -73,10 +73,10 @@ impl Space for Resnet39Space {
     /// `height`, `width` are those of the kernels of a block, `filters` its filters, `links` the blocks that it is linked with: the sum of
     /// 2ⁱ⁻¹ over their numbers i. A number drawn evenly has each link with a probability of ½.
     fn search_space(&self, size: &NetworkSize) -> SearchedSpace {
-        let kernel = |name: &str| format!("{name}=choice:1,3,5,7");
         let mut texts = Vec::new();
         for block in 0..BLOCK_COUNT {
-            texts.extend([kernel(HEIGHT_NAMES[block]), kernel(WIDTH_NAMES[block])]);
+            let sides = [HEIGHT_NAMES[block], WIDTH_NAMES[block]];
+            texts.extend(sides.map(|name| format!("{name}=choice:1,3,5,7")));
             texts.push(size.choice(FILTER_NAMES[block], [6, 12, 24, 36].into_iter()));
             if block >= 2 {
                 texts.push(format!("{}=int:0:{}", LINK_NAMES[block], max_links(block)));

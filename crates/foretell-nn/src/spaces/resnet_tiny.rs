@@ -112,9 +112,9 @@ impl ResnetTinyRecipe {
     /// Filters, maps that go in, and stride of the first convolution of each block.
     fn blocks(&self) -> impl Iterator<Item = [usize; 3]> {
         let count = 2 * STAGE_COUNT * self.blocks / self.convolutions;
-        let filters = move |block: usize| self.filters << (STAGE_COUNT * block / count);
         (0..count).map(move |block| {
-            let (own, before) = (filters(block), filters(block.saturating_sub(1)));
+            let [own, before] =
+                [block, block.saturating_sub(1)].map(|block| self.filters << (STAGE_COUNT * block / count));
             [own, before, if own > before { 2 } else { 1 }]
         })
     }
@@ -185,10 +185,10 @@ impl ResnetTinyNetwork {
         let filters = recipe.filters;
         let first = ConvolutionLayer::with_he_weights([filters, recipe.channels, kernel, kernel], 1, weights);
         let norm = BatchNorm::new(filters, weights);
-        let block = |[filters, maps, stride]: [usize; 3]| {
+        let blocks = recipe.blocks().map(|[filters, maps, stride]| {
             ResidualBlock::new([filters, maps, kernel, kernel], recipe.convolutions, stride, weights)
-        };
-        let blocks = recipe.blocks().map(block).collect();
+        });
+        let blocks = blocks.collect();
         let channels = recipe.last();
         let bound = (1.0 / channels as f64).sqrt();
         let weight = weights.uniform([channels, recipe.classes], bound);

@@ -1,7 +1,7 @@
 //! Operations value by value, and joining.
 
 use crate::tensor::Tensor;
-use crate::tensor::graph::{GradientSource, PendingGradients};
+use crate::tensor::graph::GradientSource;
 
 /// max(x, 0).
 pub(crate) fn relu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
@@ -12,8 +12,9 @@ pub(crate) fn relu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     let values = std::rc::Rc::new(values);
     let kept = std::rc::Rc::clone(&values);
     Tensor::made(values, shape, [source], move |mut above, [source], gradients| {
-        let cut = |(above, &value): (&mut f32, &f32)| *above = if value > 0.0 { *above } else { 0.0 };
-        above.iter_mut().zip(kept.iter()).for_each(cut);
+        for (above, &value) in above.iter_mut().zip(kept.iter()) {
+            *above = if value > 0.0 { *above } else { 0.0 };
+        }
         gradients.add(&source, above);
     })
 }
@@ -36,15 +37,16 @@ pub(crate) fn sum_of<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
 /// Each value times a constant of its own.
 pub(crate) fn scale_each<const D: usize>(x: Tensor<D>, factors: Vec<f32>) -> Tensor<D> {
     let (shape, source) = (x.dims(), x.source());
-    let scale = |values: &mut [f32], factors: &[f32]| {
-        values.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
-    };
     let mut values = x.into_values();
-    scale(&mut values, &factors);
+    multiply_in_place(&mut values, &factors);
     Tensor::made(values, shape, [source], move |mut above, [source], gradients| {
-        scale(&mut above, &factors);
+        multiply_in_place(&mut above, &factors);
         gradients.add(&source, above);
     })
+}
+
+fn multiply_in_place(values: &mut [f32], factors: &[f32]) {
+    values.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
 }
 
 /// For each image the maps of all `parts`, one after the other.
@@ -63,7 +65,7 @@ pub(crate) fn join_maps(mut parts: Vec<Tensor<4>>) -> Tensor<4> {
     }
     let shape = [images, channels.iter().sum(), height, width];
     let sources: Vec<GradientSource> = parts.iter().map(Tensor::source).collect();
-    let apart = move |above: Vec<f32>, sources: &[GradientSource], gradients: &mut PendingGradients| {
+    Tensor::from_many_sources(values, shape, sources, move |above, sources, gradients| {
         let (all, mut first) = (lengths.iter().sum(), 0);
         for (source, &length) in sources.iter().zip(&lengths) {
             let of_image = above.chunks_exact(all).flat_map(|image| &image[first..first + length]);
@@ -72,6 +74,5 @@ pub(crate) fn join_maps(mut parts: Vec<Tensor<4>>) -> Tensor<4> {
             }
             first += length;
         }
-    };
-    Tensor::from_many_sources(values, shape, sources, apart)
+    })
 }

@@ -110,10 +110,9 @@ impl<const D: usize> Tensor<D> {
 
     /// Gives the values another shape.
     pub(crate) fn reshape<const E: usize>(self, shape: [usize; E]) -> Tensor<E> {
-        let pass = |above, [source]: [GradientSource; 1], gradients: &mut PendingGradients| {
-            gradients.add(&source, above)
-        };
-        Tensor::made(self.values, shape, [self.source], pass)
+        Tensor::made(self.values, shape, [self.source], |above, [source], gradients| {
+            gradients.add(&source, above);
+        })
     }
 
     /// The gradients of Σ `above` · values, for every parameter that they were made of. It uses the operations up.
