@@ -11,13 +11,13 @@ use std::path::PathBuf;
 /// The study that `folder` holds, read without a lock, also while it runs: `settings`, `trials`, `rows` and `reports`.
 #[pyfunction]
 pub(crate) fn stored(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let read = || -> Result<_, String> {
+    let read = py.detach(|| -> Result<_, String> {
         let stored = StoredStudy::read(&folder, &Catalogue::default()).map_err(|error| error.to_string())?;
         let mut records = Vec::new();
         stored.for_each_record(|record| records.push(record)).map_err(|error| error.to_string())?;
         Ok((stored, records))
-    };
-    let (stored, records) = py.detach(read).map_err(invalid)?;
+    });
+    let (stored, records) = read.map_err(invalid)?;
     view(py, &stored.study, &stored.times, records)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use foretell::{Curve, Direction};
+use foretell::Direction;
 use foretell_run::{Printed, Usage, WorkerView, quote_for_shell, retrain_command};
 use foretell_search::{
     Best, Contour, Decision, DecisionView, ParetoFront, Relevances, Slice, Spent, Study, StudySummary,
@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::fold::{Series, StudyFold, TrialFacts};
+use crate::fold::{Series, StudyFold};
 use crate::snapshot::ReceivedPart;
 
 /// A whole study.
@@ -77,9 +77,8 @@ pub(crate) fn news(fold: &StudyFold, shown: &mut ReceivedPart, send: &mut dyn Fn
     } else if shown.records == fold.records() {
         return;
     }
-    let is_new = |(_, seen): &(usize, &TrialFacts)| seen.changed > shown.records;
-    let changed: Vec<usize> =
-        fold.trials().iter().enumerate().filter(is_new).map(|(trial, _)| trial).collect();
+    let changed = fold.trials().iter().enumerate().filter(|(_, seen)| seen.changed > shown.records);
+    let changed: Vec<usize> = changed.map(|(trial, _)| trial).collect();
     let front = (anew || fold.last_end_record() > shown.records).then(|| front(study)).flatten();
     let before = std::mem::replace(&mut shown.records, fold.records());
     let head = study_header(fold, study);
@@ -145,11 +144,10 @@ fn trial(fold: &StudyFold, study: &Study, number: usize, shown: &mut ReceivedPar
     let (steps, scores) = (known.curve.steps(), known.curve.scores());
     let has = shown.trials.insert(number, (steps.len(), seen.decisions.len()));
     let (points, decisions) = has.unwrap_or_default();
-    let value = |score: &f64| spec.direction.to_value(*score);
     let mut view = json!({
         "trial": number, "state": known.state.name(), "epochs": known.trained_epochs(), "until": known_resource(known.until), "kept": known.kept,
-        "score": known.reported_score(spec.run_score).map(|score| value(&score)),
-        "from": points, "steps": &steps[points..], "values": scores[points..].iter().map(value).collect::<Vec<_>>(),
+        "score": known.reported_score(spec.run_score).map(|score| spec.direction.to_value(score)),
+        "from": points, "steps": &steps[points..], "values": to_values(&scores[points..], spec.direction),
         "gaps": known.curve.gap_starts().iter().copied().chain(known.curve.diverged_at()).collect::<Vec<_>>(),
         "ended": seen.ended,
         "forecast": seen.decisions.iter().rev().find_map(|decision| decision.forecast.as_ref()),
@@ -158,8 +156,11 @@ fn trial(fold: &StudyFold, study: &Study, number: usize, shown: &mut ReceivedPar
     });
     if !known.folds.is_empty() {
         // whole, because only the last one is still growing
-        let curve = |curve: &Curve| json!({"steps": curve.steps(), "values": curve.scores().iter().map(value).collect::<Vec<_>>()});
-        view["folds"] = known.folds.iter().map(curve).collect();
+        let folds = known.folds.iter().map(|curve| {
+            let values = to_values(curve.scores(), spec.direction);
+            json!({"steps": curve.steps(), "values": values})
+        });
+        view["folds"] = folds.collect();
     }
     if let Some((began, seconds)) = fold.times().of_trial(number as u64) {
         (view["began"], view["seconds"]) = (began.into(), seconds.into());
@@ -186,6 +187,10 @@ fn trial(fold: &StudyFold, study: &Study, number: usize, shown: &mut ReceivedPar
         view["reason"] = json!(reason);
     }
     view
+}
+
+fn to_values(scores: &[f64], direction: Direction) -> Vec<f64> {
+    scores.iter().map(|&score| direction.to_value(score)).collect()
 }
 
 fn decision_views(decisions: &[Decision]) -> Vec<DecisionView> {
@@ -270,11 +275,10 @@ struct MeasuredTrial {
 
 /// Reads them.
 pub(crate) fn metric(name: &str, metric: &str, fold: &StudyFold) -> Measured {
-    let reported = |(trial, seen): (usize, &TrialFacts)| {
-        Some(MeasuredTrial { trial, series: seen.metrics.get(metric)?.clone() })
-    };
-    let trials = fold.trials().iter().enumerate().filter_map(reported).collect();
-    Measured { study: name.to_owned(), metric: metric.to_owned(), trials }
+    let trials = fold.trials().iter().enumerate();
+    let trials = trials
+        .filter_map(|(trial, seen)| Some(MeasuredTrial { trial, series: seen.metrics.get(metric)?.clone() }));
+    Measured { study: name.to_owned(), metric: metric.to_owned(), trials: trials.collect() }
 }
 
 /// The totals of a study, and the best score so far against the epochs spent.

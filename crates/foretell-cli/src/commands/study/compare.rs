@@ -247,11 +247,9 @@ fn read_retraining_scores(directory: &Path, until: u64) -> BTreeMap<u64, Vec<(u3
         // trainings of another length would mix the effect of the length into the noise
         if spec.max_resource == until {
             let trained = (0..).zip(stored.study.trials());
-            scores.entry(trial).or_default().extend(
-                trained.filter_map(|(number, trial)| {
-                    Some((spec.trial_seed(number), trial.achieved_result(spec)?))
-                }),
-            );
+            let achieved = trained
+                .filter_map(|(number, trial)| Some((spec.trial_seed(number), trial.achieved_result(spec)?)));
+            scores.entry(trial).or_default().extend(achieved);
         }
     }
     scores
