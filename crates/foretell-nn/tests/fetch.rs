@@ -148,7 +148,7 @@ fn archives_are_unpacked_without_their_root_and_removed() {
 fn without_the_feature_an_archive_of_zip_is_refused_before_its_download() {
     let into = tempfile::tempdir().unwrap();
     let set = set("http://127.0.0.1:1/", "set.zip", b"", Some(archive()));
-    let error = fetch(into.path()).run(&set).unwrap_err().to_string();
+    let error = fetch(into.path()).fetch_data_set(&set).unwrap_err().to_string();
     assert!(error.contains("--features zip"), "{error}");
 }
 
