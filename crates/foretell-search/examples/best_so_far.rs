@@ -3,13 +3,15 @@
 //!
 //! Usage: `best_so_far BUDGET SEEDS COMBINATION... < tables.jsonl`, where BUDGET counts full trainings and a combination is
 //! SAMPLER:SCHEDULER:POLICY, such as `tpe:full:asha3`; `:RANK@PREDICTOR` may follow. The policies `safe`, `has_closed_brackets` and `fast`
-//! are those of `--caution`. `benches/peers/budget.py` writes the tables and reads the results.
+//! are those of `--caution`. `benches/peers/budget.py` writes the tables and reads the results. `benches/peers/second_search.py` gives tables the trials of
+//! an earlier search, and reads how far each run was trained.
 
-use foretell::{Configuration, Direction, RunScore};
+use foretell::{Configuration, Curve, Direction, Run, RunScore};
 use foretell_search::{
-    AshaRule, Caution, ForecastRule, GpSampling, Kappa, MedianRule, NearestSampler, ParameterSpace,
-    RandomSampling, Rank, Record, Reference, SamplerSpec, Schedule, Space, StopPolicy, Study, StudyInput,
-    StudyParts, StudySpec, TakenRuns, TpeGpSampling, TpeSampling,
+    AshaRule, Catalogue, Caution, EarlierStudy, ForecastRule, GpSampling, Kappa, MedianRule, NearestSampler,
+    ParameterSpace, RandomSampling, Rank, Record, Reference, Sampler, SamplerFamily, SamplerSpec, Schedule,
+    Space, StopPolicy, Study, StudyInput, StudyParts, StudySpec, TakenRuns, TpeGpSampling, TpeSampling,
+    name_lesson,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -22,6 +24,57 @@ struct Table {
     parameters: Vec<String>,
     configurations: Vec<Configuration>,
     curves: Vec<Vec<Option<f64>>>,
+    /// Whether the scores are negated losses.
+    #[serde(default)]
+    is_loss: bool,
+    /// The planned trials, instead of one for each run.
+    trials: Option<u64>,
+    #[serde(default)]
+    first_seed: u64,
+    /// The trials of an earlier search, as far as they were trained.
+    #[serde(default)]
+    lessons: Vec<(Configuration, Vec<Option<f64>>)>,
+}
+
+impl Table {
+    fn direction(&self) -> Direction {
+        if self.is_loss { Direction::Minimize } else { Direction::Maximize }
+    }
+
+    /// The earlier trials as a study learns from them.
+    fn lesson_runs(&self) -> Vec<Run> {
+        let run = |(trial, (configuration, scores)): (usize, &(Configuration, Vec<Option<f64>>))| {
+            let value = |score: &Option<f64>| self.direction().to_value(score.unwrap_or(f64::NAN));
+            let values: Vec<f64> = scores.iter().map(value).collect();
+            let curve = Curve::from_epoch_values(&values, self.direction());
+            Run {
+                id: name_lesson("earlier", &trial.to_string()),
+                configuration: configuration.clone(),
+                curve,
+            }
+        };
+        self.lessons.iter().enumerate().map(run).collect()
+    }
+}
+
+/// Samplers that move each proposal to the nearest recorded run, by a name, so that a study enqueues configurations of earlier ones.
+struct RecordedFamily {
+    inner: SamplerSpec,
+    recorded: Vec<Configuration>,
+    taken: TakenRuns,
+}
+
+impl SamplerFamily for RecordedFamily {
+    fn learns_from_forecasts(&self) -> bool {
+        self.inner.name() != "random"
+    }
+
+    fn sampler(&self, _: &serde_json::Value, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, String> {
+        let Space::Parameters(parameters) = space else { return Err("no parameters".to_owned()) };
+        let inner = self.inner.sampler(space, seed).map_err(|error| error.to_string())?;
+        let runs = self.recorded.iter().cloned().enumerate().collect();
+        Ok(Box::new(NearestSampler::new(inner, parameters.clone(), runs, TakenRuns::clone(&self.taken))))
+    }
 }
 
 /// The number at the end of a word.
@@ -75,14 +128,14 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
         predictor: if caution.is_some() { usual.predictor } else { predictor.to_owned() },
         criterion: usual.criterion,
         refit: usual.refit,
-        trials: table.curves.len() as u64,
+        trials: table.trials.unwrap_or(table.curves.len() as u64),
         burn_in: if caution.is_some() { usual.burn_in } else { 5 },
         max_resource,
         budget_epochs: Some(budget * max_resource),
         // as shipped, a trial counts with its last value
         run_score: RunScore::Last,
         seed,
-        ..StudySpec::new(space, "score", Direction::Maximize)
+        ..StudySpec::new(space, "score", table.direction())
     }
 }
 
@@ -90,20 +143,43 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
 /// bracket goes on with the others.
 const MAX_MISSING: u64 = 1_000;
 
-/// (epochs spent, best at any epoch, best final score of a finished trial) at each improvement.
-fn traced(combination: &str, table: &Table, budget: u64, seed: u64) -> Vec<(u64, f64, Option<f64>)> {
+/// A search of recorded runs.
+#[derive(Default)]
+struct Searched {
+    /// (epochs spent, best at any epoch, best final score of a finished trial) at each improvement.
+    trace: Vec<(u64, f64, Option<f64>)>,
+    /// Of each trial the recorded run, and the epochs that it was trained.
+    trained: Vec<(usize, u64)>,
+    /// Whether the earlier search counts in the end.
+    lessons: Vec<EarlierStudy>,
+}
+
+/// The study of a combination on the runs of a table, and the runs that it takes.
+fn recorded_study(combination: &str, table: &Table, budget: u64, seed: u64) -> (Study, TakenRuns) {
     let spec = spec(combination, table, budget, seed);
-    let Space::Parameters(space) = spec.space.clone() else { return Vec::new() };
     let taken = TakenRuns::default();
-    let inner = spec.sampler.sampler(&spec.space, seed).expect("the sampler's settings are in range");
-    let runs = table.configurations.iter().cloned().enumerate().collect();
-    let nearest = NearestSampler::new(inner, space, runs, TakenRuns::clone(&taken));
-    let parts = StudyParts { sampler: Some(Box::new(nearest)), ..StudyParts::default() };
-    let mut study = Study::with(spec.clone(), parts).expect("the study is valid");
-    let (mut spent, mut best, mut finished, mut trace) = (0, f64::NEG_INFINITY, None::<f64>, Vec::new());
-    let mut missing = 0;
-    while let Some(&Record::Started { trial, from, until, .. }) = study.step(&StudyInput::WorkerIdle).first()
-    {
+    let (inner, recorded) = (spec.sampler.clone(), table.configurations.clone());
+    let family = RecordedFamily { inner, recorded, taken: TakenRuns::clone(&taken) };
+    let catalogue = Catalogue::default().with_sampler("recorded", "Take the nearest recorded run.", family);
+    let sampler = serde_json::from_value(serde_json::json!("recorded")).expect("a name");
+    let spec = StudySpec { sampler, ..spec };
+    let mut study = Study::with(spec, StudyParts::from(&catalogue)).expect("the study is valid");
+    study.warm_start(&table.lesson_runs());
+    (study, taken)
+}
+
+fn searched(combination: &str, table: &Table, budget: u64, seed: u64) -> Searched {
+    let (mut study, taken) = recorded_study(combination, table, budget, seed);
+    let max_resource = table.curves[0].len() as u64;
+    let mut found = Searched::default();
+    let (mut spent, mut best, mut finished, mut missing) = (0, f64::NEG_INFINITY, None::<f64>, 0);
+    loop {
+        let records = study.step(&StudyInput::WorkerIdle);
+        let started = records.iter().find_map(|record| match record {
+            &Record::Started { trial, from, until, .. } => Some((trial, from, until)),
+            _ => None,
+        });
+        let Some((trial, from, until)) = started else { break };
         let recorded = taken.lock().expect("nobody panicked").get(trial as usize).copied();
         let Some(run) = recorded else {
             missing += 1;
@@ -114,17 +190,20 @@ fn traced(combination: &str, table: &Table, budget: u64, seed: u64) -> Vec<(u64,
             study.step(&StudyInput::Ended { trial, failure });
             continue;
         };
+        found.trained.resize((trial as usize + 1).max(found.trained.len()), (run, 0));
         for step in from + 1..=until {
-            let value = table.curves[run][step as usize - 1];
+            let score = table.curves[run][step as usize - 1];
+            let value = score.map(|score| table.direction().to_value(score));
             study.step(&StudyInput::Reported { trial, step, value, metrics: BTreeMap::new() });
             spent += 1;
-            let final_score = value.filter(|_| step == spec.max_resource);
-            let ahead = value.is_some_and(|value| value > best);
+            found.trained[trial as usize].1 = step;
+            let final_score = score.filter(|_| step == max_resource);
+            let ahead = score.is_some_and(|score| score > best);
             if ahead || final_score.is_some_and(|score| finished.is_none_or(|best| score > best)) {
-                best = best.max(value.unwrap_or(best));
+                best = best.max(score.unwrap_or(best));
                 finished = final_score
                     .map_or(finished, |score| Some(finished.map_or(score, |best| best.max(score))));
-                trace.push((spent, best, finished));
+                found.trace.push((spent, best, finished));
             }
             if !study.is_running(trial) {
                 break;
@@ -132,8 +211,9 @@ fn traced(combination: &str, table: &Table, budget: u64, seed: u64) -> Vec<(u64,
         }
         study.step(&StudyInput::Ended { trial, failure: None });
     }
-    trace.push((spent, best, finished));
-    trace
+    found.trace.push((spent, best, finished));
+    found.lessons = study.lessons();
+    found
 }
 
 #[expect(clippy::print_stdout, reason = "what the program is for")]
@@ -148,10 +228,10 @@ fn main() {
     for line in std::io::stdin().lock().lines() {
         let table: Table = serde_json::from_str(&line.expect("readable")).expect("a table");
         for combination in combinations {
-            for seed in 0..seeds {
-                let trace = traced(combination, &table, budget, seed);
+            for seed in table.first_seed..table.first_seed + seeds {
+                let Searched { trace, trained, lessons } = searched(combination, &table, budget, seed);
                 let result = serde_json::json!({
-                    "table": table.name, "combination": combination, "seed": seed, "trace": trace,
+                    "table": table.name, "combination": combination, "seed": seed, "trace": trace, "trained": trained, "lessons": lessons,
                 });
                 println!("{result}");
             }

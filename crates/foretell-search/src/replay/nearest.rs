@@ -7,7 +7,7 @@ use crate::parameter_space::ParameterSpace;
 use crate::samplers::Sampler;
 use crate::samplers::worth::Worth;
 use foretell::{Configuration, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Categories that a parameter has at most: a name that is different in each run is none.
@@ -18,7 +18,8 @@ const LOG_SCALE_RATIO: f64 = 50.0;
 /// The selected runs, in order.
 pub type TakenRuns = Arc<Mutex<Vec<usize>>>;
 
-/// A sampler that moves proposals to the nearest recorded configuration that is not used yet, and learns from that configuration.
+/// A sampler that moves proposals to the nearest recorded configuration that is not used yet, and learns from that configuration. A trial that
+/// somebody else proposed, such as the best one of an earlier study, takes the nearest run when it starts.
 ///
 /// The distance is Euclidean in the unit cube of the space; two options, and a value and none, are 1 apart. O(runs · parameters) a
 /// proposal.
@@ -27,6 +28,8 @@ pub struct NearestSampler {
     space: ParameterSpace,
     left: Vec<(usize, Configuration)>,
     taken: TakenRuns,
+    /// The configurations of the runs that trials of somebody else took.
+    moved: BTreeMap<u64, Configuration>,
 }
 
 impl NearestSampler {
@@ -37,7 +40,16 @@ impl NearestSampler {
         runs: Vec<(usize, Configuration)>,
         taken: TakenRuns,
     ) -> Self {
-        Self { inner, space, left: runs, taken }
+        Self { inner, space, left: runs, taken, moved: BTreeMap::new() }
+    }
+
+    /// Takes the run nearest to the configuration that is `wanted`.
+    fn take_nearest(&mut self, wanted: &Configuration) -> Option<Configuration> {
+        let distances = self.left.iter().map(|(_, recorded)| self.distance(wanted, recorded));
+        let (near, _) = distances.enumerate().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (run, configuration) = self.left.remove(near);
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).push(run);
+        Some(configuration)
     }
 
     fn distance(&self, wanted: &Configuration, recorded: &Configuration) -> f64 {
@@ -61,23 +73,22 @@ fn squared_distance(kind: &ParameterKind, a: &Value, b: &Value) -> f64 {
 impl Sampler for NearestSampler {
     fn propose(&mut self, trial: u64) -> Option<Configuration> {
         let wanted = self.inner.propose(trial)?;
-        let distances = self.left.iter().map(|(_, recorded)| self.distance(&wanted, recorded));
-        let (near, _) = distances.enumerate().min_by(|a, b| a.1.total_cmp(&b.1))?;
-        let (run, configuration) = self.left.remove(near);
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner).push(run);
-        Some(configuration)
+        self.take_nearest(&wanted)
     }
 
     fn observe_start(&mut self, trial: u64, configuration: &Configuration) {
-        self.inner.observe_start(trial, configuration);
+        let known = self.taken.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
+        let moved = if trial < known { None } else { self.take_nearest(configuration) };
+        self.inner.observe_start(trial, moved.as_ref().unwrap_or(configuration));
+        self.moved.extend(moved.map(|moved| (trial, moved)));
     }
 
     fn learn(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
-        self.inner.learn(trial, configuration, worth);
+        self.inner.learn(trial, self.moved.get(&trial).unwrap_or(configuration), worth);
     }
 
     fn observe_failure(&mut self, trial: u64, configuration: &Configuration) {
-        self.inner.observe_failure(trial, configuration);
+        self.inner.observe_failure(trial, self.moved.get(&trial).unwrap_or(configuration));
     }
 }
 
@@ -258,5 +269,20 @@ mod tests {
         let mut all = taken.lock().unwrap().clone();
         all.sort_unstable();
         assert_eq!(all, (0..60).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_trial_that_somebody_else_proposes_takes_the_nearest_run() {
+        let (recorded, taken) = (runs(), TakenRuns::default());
+        let space = space_of(recorded.iter()).unwrap();
+        let inner = SamplerSpec::from(TpeSampling).sampler(&Space::Parameters(space.clone()), 4).unwrap();
+        let all = recorded.iter().cloned().enumerate().collect();
+        let mut nearest = NearestSampler::new(inner, space, all, TakenRuns::clone(&taken));
+        nearest.observe_start(0, &run(recorded[7]["lr"].as_number().unwrap(), 3.0, "b"));
+        let next = nearest.propose(1).unwrap();
+        nearest.observe_start(1, &next);
+        let taken = taken.lock().unwrap().clone();
+        assert_eq!((taken[0], taken.len()), (7, 2));
+        assert_eq!(nearest.moved, BTreeMap::from([(0, recorded[7].clone())]));
     }
 }
