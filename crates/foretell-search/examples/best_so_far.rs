@@ -8,10 +8,10 @@
 
 use foretell::{Configuration, Curve, Direction, Run, RunScore};
 use foretell_search::{
-    AshaRule, Catalogue, Caution, EarlierStudy, ForecastRule, GpSampling, Kappa, MedianRule, NearestSampler,
-    ParameterSpace, RandomSampling, Rank, Record, Reference, Sampler, SamplerFamily, SamplerSpec, Schedule,
-    Space, StopPolicy, Study, StudyInput, StudyParts, StudySpec, TakenRuns, TpeGpSampling, TpeSampling,
-    name_lesson,
+    AshaRule, Catalogue, Caution, ChainRule, EarlierStudy, ForecastRule, GpSampling, Kappa, MedianRule,
+    NearestSampler, ParameterSpace, RandomSampling, Rank, Record, Reference, Sampler, SamplerFamily,
+    SamplerSpec, Schedule, Space, StopPolicy, Study, StudyInput, StudyParts, StudySpec, TakenRuns,
+    TpeGpSampling, TpeSampling, name_lesson,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -117,7 +117,8 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
             "median" => StopPolicy::from(MedianRule),
             "asha" => StopPolicy::from(AshaRule { eta: number(policy, 3) }),
             "srm" => StopPolicy::from(ForecastRule),
-            other => StopPolicy::cautious(caution.unwrap_or_else(|| panic!("no policy {other}"))),
+            _ if caution.is_some() => ChainRule.into(),
+            other => panic!("no policy {other}"),
         },
         rank: match rank {
             "value" => Rank::Value,
@@ -125,6 +126,7 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
             "upper" => Rank::Upper,
             other => panic!("no rank {other}"),
         },
+        caution: caution.unwrap_or_default(),
         predictor: if caution.is_some() { usual.predictor } else { predictor.to_owned() },
         criterion: usual.criterion,
         refit: usual.refit,

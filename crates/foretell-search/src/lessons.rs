@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_study_that_learns_from_curves_is_taught_by_many_runs_alone() {
-        let by_curves = StudySpec { policy: ChainRule::default().into(), ..spec() };
+        let by_curves = StudySpec { policy: ChainRule.into(), ..spec() };
         let lessons = |count| {
             PredictorChoice::new(&runs(count), &by_curves, &spec().history_options(), Some(Caution::Balanced))
         };

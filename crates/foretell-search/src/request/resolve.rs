@@ -17,7 +17,7 @@ use crate::secret::{REDACTED, is_secret_name, redact_line};
 use crate::space::Space;
 use crate::stopping::caution::{Caution, StoppingDefaults};
 use crate::stopping::policy::StopPolicy;
-use crate::stopping::{ForecastRule, NamedRule};
+use crate::stopping::{ChainRule, ForecastRule, NamedRule};
 use crate::study::{ConfigurationQueue, StudyError, StudySpec};
 use foretell::{Configuration, Direction, Run, RunScore, StopCriterion};
 use serde_json::Map;
@@ -146,6 +146,7 @@ impl StudyRequest {
             queue: self.queue(&space, there)?,
             burn_in: self.burn_in.unwrap_or(usual.burn_in.min(self.max_burn_in(trials, there))),
             policy: self.policy(named, is_rewarded, there),
+            caution: self.caution.or(there.map(|there| there.caution)).unwrap_or_default(),
             shadow: self.shadow.or(there.map(|there| there.shadow)).unwrap_or(false),
             predictor: self.predictor.clone().unwrap_or(usual.predictor),
             criterion: self.criterion(usual.criterion),
@@ -177,12 +178,18 @@ impl StudyRequest {
             self.fields().into_iter().filter(|(field, _)| !given.contains_key(field)).collect();
         let Self { ends_by_time, workload, .. } = self;
         self = Self { ends_by_time, workload, ..Self::from_fields(&fields)? };
-        let usual = self.spec(there, catalogue)?.request().fields();
+        let continued = self.spec(there, catalogue)?.request();
+        let mut defaults = vec![continued.fields()];
+        // besides the values of a study that is continued, the documented defaults change nothing, either
+        let StudyRequest { space, metric, direction, epochs, .. } = continued;
+        let new = Self { space, metric, direction, epochs, ..self.clone() };
+        defaults.extend(new.spec(None, catalogue).ok().map(|spec| spec.request().fields()));
         for (field, value) in given {
             let by = catalogue.policies_with(&field);
             let made = |name: &&str| catalogue.resolve_policy(&(*name).into(), &Map::new()).ok();
             let own = by.iter().filter_map(made).find_map(|policy| policy.setting(&field).cloned());
-            if own.as_ref().or(usual.get(&field)) != Some(&value) {
+            let is_default = |usual: &Map<_, _>| own.as_ref().or(usual.get(&field)) == Some(&value);
+            if !defaults.iter().any(is_default) {
                 let why = format!(
                     "a setting of the policy {}, but the policy of this study is {}. Set `policy`{}, or leave it out",
                     by.join(" or "),
@@ -240,8 +247,7 @@ impl StudyRequest {
         if !is_free || !spec.schedule.is_full() || !learns {
             return None;
         }
-        let caution = self.caution.unwrap_or_default();
-        let caution = self.stop_probability.is_none().then_some(caution);
+        let caution = self.stop_probability.is_none().then_some(spec.caution);
         PredictorChoice::new(runs, spec, &spec.history_options(), caution)
     }
 
@@ -292,7 +298,9 @@ impl StudyRequest {
             );
             return Err(Refusal::new("paper", why));
         }
-        if self.caution.is_some() && (paper || alone.is_some() || !schedule.is_full()) {
+        // the default caution changes nothing where another choice sets the risk
+        let caution = self.caution.filter(|_| !paper && alone.is_none() && schedule.is_full());
+        if caution != self.caution && self.caution != Some(Caution::default()) {
             let why = match alone {
                 _ if paper => "the paper's settings set their own caution".to_owned(),
                 Some(name) => format!("it was measured for policies other than {name}"),
@@ -306,7 +314,7 @@ impl StudyRequest {
         // what a study has for forecasts by others' curves is nothing for those by each curve alone, nor the other way round
         let alike =
             |there: &&StudySpec| self.policy.is_none() || there.policy.is_by_curve_alone() == alone.is_some();
-        Ok(match (self.caution, there.filter(alike)) {
+        Ok(match (caution, there.filter(alike)) {
             _ if paper => StoppingDefaults::paper(),
             (None, Some(there)) => StoppingDefaults {
                 burn_in: there.burn_in,
@@ -436,27 +444,15 @@ impl StudyRequest {
         })
     }
 
-    /// The policy that stops trials, with its caution.
-    fn policy(&self, named: Option<StopPolicy>, is_rewarded: bool, there: Option<&StudySpec>) -> StopPolicy {
-        let policy = self.policy_or(named, is_rewarded, there);
-        let is_cautious = policy.setting("caution").is_some() && self.policy.is_none();
-        self.caution.filter(|_| is_cautious).map_or(policy, StopPolicy::cautious)
-    }
-
-    /// The policy, by the first line that applies. With several objectives or a limit on a measured value forecasts decide in place of
+    /// The policy that stops trials, by the first line that applies. With several objectives or a limit on a measured value forecasts decide in place of
     /// chances: [`StudySpec::policy_in_force`].
-    fn policy_or(
-        &self,
-        named: Option<StopPolicy>,
-        is_rewarded: bool,
-        there: Option<&StudySpec>,
-    ) -> StopPolicy {
+    fn policy(&self, named: Option<StopPolicy>, is_rewarded: bool, there: Option<&StudySpec>) -> StopPolicy {
         match (named, there, self.scheduler.unwrap_or_default()) {
             _ if self.stopping == Some(false) => StopPolicy::none(),
             (Some(named), ..) => named,
             (None, Some(there), _) if self.stopping.is_none() => there.policy.clone(),
             (None, _, SchedulerName::Full) if is_rewarded || self.paper == Some(true) => ForecastRule.into(),
-            (None, _, SchedulerName::Full) => StopPolicy::cautious(Caution::default()),
+            (None, _, SchedulerName::Full) => ChainRule.into(),
             (None, _, SchedulerName::FHyperband) => ForecastRule.into(),
             (None, ..) if self.shadow == Some(true) => ForecastRule.into(),
             (None, ..) => StopPolicy::none(),

@@ -6,7 +6,6 @@ use crate::defaults::DEFAULT_TRIALS;
 use crate::resource::UNKNOWN_RESOURCE;
 use crate::samplers::{RandomSampling, SamplerSpec, TpeGpSampling};
 use crate::stopping::ChainRule;
-use crate::stopping::policy::StopPolicy;
 use crate::study::StudySpec;
 use foretell::Direction;
 
@@ -91,6 +90,10 @@ fn a_study_goes_on_with_what_is_left_open_as_it_is_there() {
         again(r#"{"policy": "srm", "stop_probability": 0.9}"#).map(|spec| spec.criterion.stop_probability),
         Ok(0.9)
     );
+    let by_second =
+        request(r#"{"policy": "srm", "nth_best": 2}"#).resolve(Some(&there)).expect("another rule");
+    let by_chance = request(r#"{"policy": "chain", "nth_best": 1}"#).resolve(Some(&by_second));
+    assert_eq!(by_chance.map(|spec| spec.policy), Ok(ChainRule.into()));
     let refusal = again(r#"{"epochs": 9}"#).expect_err("other epochs");
     assert_eq!(refusal.field, "epochs");
     assert!(refusal.reason.contains("trains for 30 epochs"), "{refusal}");
@@ -99,10 +102,11 @@ fn a_study_goes_on_with_what_is_left_open_as_it_is_there() {
 #[test]
 fn another_caution_is_another_rule() {
     let there = study(r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "caution": "fast"}"#);
+    assert_eq!(request("{}").resolve(Some(&there)).as_ref(), Ok(&there));
     let again = request(r#"{"caution": "safe"}"#).resolve(Some(&there)).expect("a valid change");
     assert_eq!(
-        (again.policy, again.criterion.stop_probability),
-        (StopPolicy::from(ChainRule { caution: Caution::Safe }), 0.999)
+        (again.policy, again.caution, again.criterion.stop_probability),
+        (ChainRule.into(), Caution::Safe, 0.999)
     );
 }
 

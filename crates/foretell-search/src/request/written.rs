@@ -5,6 +5,7 @@ use super::resolve::name_of;
 use super::{Queued, StudyRequest};
 use crate::objective::{Limit, Objective};
 use crate::schedulers::schedule::Schedule;
+use crate::stopping::caution::Caution;
 use crate::study::StudySpec;
 use foretell::Direction;
 use serde_json::{Map, Value};
@@ -41,6 +42,7 @@ impl StudySpec {
                 named if self.policy_fields().is_empty() => named.clone(),
                 named => named.name.as_str().into(),
             }),
+            caution: Some(self.caution).filter(|it| *it == Caution::default() || self.policy.uses("caution")),
             paper: None,
             burn_in: Some(self.burn_in),
             learn_from: None,

@@ -4,6 +4,7 @@ use super::{NamedRule, RuleNeeds, Ruling, StopRule, WatchedTrial};
 use crate::defaults::DEFAULT_ETA;
 use crate::part::PartError;
 use crate::schedulers::brackets::{last_levels, levels};
+use crate::stopping::caution::Caution;
 use crate::stopping::decision::Reason;
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +58,7 @@ impl StopRule for AshaRule {
         levels(max_resource, self.eta).map(|_| ()).map_err(|error| PartError::new("eta", error))
     }
 
-    fn in_words(&self) -> Option<String> {
+    fn in_words(&self, _caution: Caution) -> Option<String> {
         let eta = self.eta;
         Some(format!("at the rungs R/{} and R/{eta} unless it is among the best 1/{eta} there", eta * eta))
     }

@@ -1,8 +1,8 @@
 //! The rule of the chain: a trial stops once it has hardly a chance to end as the best.
 
-use super::caution::Caution;
 use super::earlier::{EarlierStudy, study_of};
 use super::{NamedRule, RuleLearner, RuleNeeds, Ruling, StopRule, StudyPlan, TrialOutcome, WatchedTrial};
+use crate::stopping::caution::Caution;
 use crate::stopping::decision::{Reason, RecordedForecast};
 use foretell::{Direction, LessonVerdict, Run, RunScore, Scale, TrialContest, TrialProspect};
 use serde::{Deserialize, Serialize};
@@ -21,31 +21,18 @@ const USUAL_TRIALS: u64 = 100;
 const DIVERGED_AFTER: u32 = 2;
 
 /// Stops a trial whose chance P to end best of all n trials seen is small: P·n < c, with c = θ√N and N the planned number of trials, at most
-/// 100. θ is 0.0125 for safe, 0.025 for balanced and 0.057 for fast. Since the chances of all trials sum to at most one, c < 1 always leaves one that is not
+/// 100. θ is that of the study's [`Caution`]. Since the chances of all trials sum to at most one, c < 1 always leaves one that is not
 /// stopped. Where earlier runs count, n is N and c is 1.25 times as large, and without them P·n has to be below 0.5.
 ///
 /// Two guards: while no trial has completed, the running one that is forecast to end highest continues; and diverged trials are not compared with.
 ///
 /// Chances are those of [`TrialContest`], and a trial is stopped only at its levels. The rule is Foretell's own: `docs/research/chain.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ChainRule {
-    /// The risk that it takes.
-    pub caution: Caution,
-}
+pub struct ChainRule;
 
 impl NamedRule for ChainRule {
     const NAME: &'static str = "chain";
     const ABOUT: &'static str = "Stop trials with hardly a chance to end as the best.";
-    const SETTING_DOCS: &'static [(&'static str, &'static str)] =
-        &[("caution", "How small the chance of a trial has to be.")];
-}
-
-impl ChainRule {
-    /// c for a study of so many trials.
-    fn bar(self, planned: u64, is_taught: bool) -> f64 {
-        (if is_taught { TAUGHT_BAR_FACTOR } else { 1.0 }) * self.caution.bar(planned)
-    }
 }
 
 impl StopRule for ChainRule {
@@ -60,7 +47,8 @@ impl StopRule for ChainRule {
         let known = learner
             .and_then(|learner| Some((learner.prospect(number, planned)?, learner.at_level == Some(number))));
         let Some((prospect, is_at_level)) = known else { return Ruling::go_on(Reason::BurnIn) };
-        let is_behind = prospect.chance * (prospect.rivals as f64) < self.bar(planned, prospect.is_taught);
+        let factor = if prospect.is_taught { TAUGHT_BAR_FACTOR } else { 1.0 };
+        let is_behind = prospect.chance * (prospect.rivals as f64) < factor * trial.caution().bar(planned);
         let loses = is_behind && (!prospect.is_taught || prospect.alone < MAX_OWN_CHANCE);
         let ruling = match (loses && is_at_level, prospect.must_finish) {
             (true, false) => Ruling { stop: true, ..Ruling::go_on(Reason::WillNotWin) },
@@ -79,8 +67,8 @@ impl StopRule for ChainRule {
         Some(Box::new(ChainLearner::new(plan)))
     }
 
-    fn in_words(&self) -> Option<String> {
-        let percent = (1e4 * self.bar(USUAL_TRIALS, false)).round() / 1e4;
+    fn in_words(&self, caution: Caution) -> Option<String> {
+        let percent = (1e4 * caution.bar(USUAL_TRIALS)).round() / 1e4;
         Some(format!(
             "once its chance to end as the best trial is small ({percent} % with {USUAL_TRIALS} trials)"
         ))

@@ -1,6 +1,7 @@
 //! The median rule.
 
 use super::{NamedRule, RuleNeeds, Ruling, StopRule, WatchedTrial};
+use crate::stopping::caution::Caution;
 use crate::stopping::decision::Reason;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +30,7 @@ impl StopRule for MedianRule {
         }
     }
 
-    fn in_words(&self) -> Option<String> {
+    fn in_words(&self, _caution: Caution) -> Option<String> {
         Some("once its best is below the median of the others' running means".to_owned())
     }
 }

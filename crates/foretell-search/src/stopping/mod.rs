@@ -29,7 +29,7 @@ pub use ruling::{EndForecast, Ruling, RungPlace};
 
 use crate::part::PartError;
 use crate::shelf::PartShelf;
-use crate::stopping::caution::StoppingDefaults;
+use crate::stopping::caution::{Caution, StoppingDefaults};
 use foretell::{Direction, Run, RunScore, StopCriterion};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -155,9 +155,10 @@ pub trait StopRule: Send + Sync {
         None
     }
 
-    /// When it stops a trial, in words that follow "a trial is stopped"; `None` for a rule that goes by forecasts, whose words need the
-    /// criterion.
-    fn in_words(&self) -> Option<String> {
+    /// When it stops a trial with this `caution`, in words that follow "a trial is stopped"; `None` for a rule that goes by forecasts,
+    /// whose words need the criterion.
+    fn in_words(&self, caution: Caution) -> Option<String> {
+        let _ = caution;
         None
     }
 }
@@ -274,6 +275,9 @@ pub trait WatchedTrial {
 
     /// The criterion by which a forecast shows that a trial will not win.
     fn criterion(&self) -> StopCriterion;
+
+    /// The risk that the study takes.
+    fn caution(&self) -> Caution;
 
     /// The number of planned trials.
     fn planned_trials(&self) -> u64;

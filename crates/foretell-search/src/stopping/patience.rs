@@ -5,6 +5,7 @@ use crate::defaults::DEFAULT_PATIENCE;
 use crate::limits::MAX_COUNT;
 use crate::part::PartError;
 use crate::range::{at_least_one, at_most};
+use crate::stopping::caution::Caution;
 use crate::stopping::decision::Reason;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +49,7 @@ impl StopRule for PatienceRule {
         checked.map_err(|error| PartError::new("patience", error))
     }
 
-    fn in_words(&self) -> Option<String> {
+    fn in_words(&self, _caution: Caution) -> Option<String> {
         Some(format!("after {} reports without a new best", self.patience))
     }
 }

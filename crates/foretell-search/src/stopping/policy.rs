@@ -60,11 +60,6 @@ impl StopPolicy {
         &mut self.0
     }
 
-    /// The policy of a study that stops with `caution`.
-    pub fn cautious(caution: Caution) -> Self {
-        ChainRule { caution }.into()
-    }
-
     /// No stopping.
     pub fn none() -> Self {
         NoStopping.into()
@@ -102,7 +97,7 @@ impl StopPolicy {
             || match field {
                 "burn_in" => needs.burn_in,
                 "offset" | "nth_best" => needs.incumbent,
-                "caution" => needs.forecasts && !needs.curve_alone,
+                "caution" => needs.curves || needs.forecasts && !needs.curve_alone,
                 "stop_probability" | "agreeing_checks" | "error_budget" | "refit" | "predictor" => {
                     needs.forecasts
                 }
@@ -140,11 +135,12 @@ impl StopPolicy {
         self.rule().and_then(|rule| rule.usual())
     }
 
-    /// When it stops a trial, in words that follow "a trial is stopped"; `None` for policies that go by forecasts, whose words need
+    /// When it stops a trial with this `caution`, in words that follow "a trial is stopped"; `None` for policies that go by forecasts, whose words need
     /// the criterion, and for the one that stops nothing.
-    pub fn in_words(&self) -> Option<String> {
+    pub fn in_words(&self, caution: Caution) -> Option<String> {
         let rule = self.rule()?;
         let RuleNeeds { nothing, forecasts, .. } = rule.needs(1);
-        rule.in_words().or_else(|| (!nothing && !forecasts).then(|| format!("by the rule {}", self.name())))
+        rule.in_words(caution)
+            .or_else(|| (!nothing && !forecasts).then(|| format!("by the rule {}", self.name())))
     }
 }

@@ -208,6 +208,7 @@ fn saving_of_oracle(rows: &[SettingRow], i: usize) -> Option<f64> {
     }
     let like = |variant: &ReplayVariant| StudySpec {
         policy: StopPolicy::none(),
+        caution: Caution::default(),
         criterion: StopCriterion::default(),
         predictor: String::new(),
         ..variant.study().clone()

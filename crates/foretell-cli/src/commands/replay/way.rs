@@ -60,7 +60,7 @@ impl StoppingWay {
 
     /// Whether a caution sets the risk.
     pub(super) fn has_caution(&self) -> bool {
-        self.is_compared() || self.policy.setting("caution").is_some()
+        self.policy.name() == self.name && self.policy.uses("caution")
     }
 
     /// The predictors that it forecasts by; none if it makes no forecast.

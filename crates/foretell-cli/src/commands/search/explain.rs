@@ -191,7 +191,7 @@ fn schedule(spec: &StudySpec, plan: &SearchPlan) -> String {
 
 fn stop_rule_line(spec: &StudySpec) -> String {
     let needs = spec.policy.needs(spec.max_resource);
-    let rule = match spec.policy.in_words() {
+    let rule = match spec.policy.in_words(spec.caution) {
         _ if needs.nothing => return "no trial is stopped early".to_owned(),
         Some(words) if !needs.burn_in => return format!("stopping: a trial is stopped {words}"),
         Some(words) => words,

@@ -135,7 +135,7 @@ fn stopping_line(study: &Study, watching: bool) -> String {
         true => ("watching without stopping", "marked", "mark"),
         false => ("stopping", "stopped", "stop"),
     };
-    if let Some(words) = spec.policy.in_words() {
+    if let Some(words) = spec.policy.in_words(spec.caution) {
         return format!("{mode}: a trial is {fate} {words}");
     }
     // rounded, because 1 − 0.99 is not exactly 0.01 in binary

@@ -2,6 +2,7 @@
 
 use crate::record::{Decision, Reason};
 use crate::samplers::random::is_exempt;
+use crate::stopping::caution::Caution;
 use crate::stopping::{EndForecast, Ruling, RungPlace, WatchedTrial};
 use crate::study::{Study, Trial};
 use foretell::{Action, RunScore, StopCriterion};
@@ -56,6 +57,10 @@ impl WatchedTrial for StudyTrialView<'_> {
 
     fn criterion(&self) -> StopCriterion {
         self.study.spec.criterion
+    }
+
+    fn caution(&self) -> Caution {
+        self.study.spec.caution
     }
 
     fn planned_trials(&self) -> u64 {

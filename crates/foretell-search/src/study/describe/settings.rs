@@ -3,6 +3,7 @@
 use crate::resource::optional;
 use crate::samplers::SamplerSpec;
 use crate::space::Space;
+use crate::stopping::caution::Caution;
 use crate::stopping::policy::StopPolicy;
 use foretell::{RunScore, StopCriterion};
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,9 @@ pub struct StudySettings {
     pub burn_in: u64,
     /// The stop rule.
     pub policy: StopPolicy,
+    /// The risk that is taken to save training.
+    #[serde(default)]
+    pub caution: Caution,
     /// Whether decisions are only recorded.
     pub shadow: bool,
     /// The predictor's name.

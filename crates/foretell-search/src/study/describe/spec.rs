@@ -94,6 +94,9 @@ pub struct StudySpec {
     /// The stop rule.
     #[serde(default)]
     pub policy: StopPolicy,
+    /// The risk that is taken to save training, where trials are stopped by chances or forecasts.
+    #[serde(default)]
+    pub caution: Caution,
     /// Whether decisions are only recorded, and no trial is stopped.
     #[serde(default)]
     pub shadow: bool,
@@ -305,7 +308,8 @@ impl StudySpec {
             folds: None,
             queue: Vec::new(),
             burn_in,
-            policy: ChainRule::default().into(),
+            policy: ChainRule.into(),
+            caution: Caution::default(),
             shadow: false,
             predictor,
             criterion,
@@ -627,6 +631,7 @@ impl StudySpec {
             budget_epochs: self.budget_epochs,
             burn_in: self.burn_in,
             policy: self.policy.clone(),
+            caution: self.caution,
             shadow: self.shadow,
             predictor: self.predictor.clone(),
             criterion: self.criterion,
@@ -653,11 +658,21 @@ impl StudySpec {
 
     /// The study by `settings`, but for its totals.
     pub(in crate::study) fn going_by(self, settings: &StudySettings) -> Self {
-        let StudySettings { burn_in, shadow, criterion, refit, exempt, until_no_improvement, target, .. } =
-            *settings;
+        let StudySettings {
+            burn_in,
+            caution,
+            shadow,
+            criterion,
+            refit,
+            exempt,
+            until_no_improvement,
+            target,
+            ..
+        } = *settings;
         Self {
             burn_in,
             policy: settings.policy.clone(),
+            caution,
             shadow,
             criterion,
             refit,
