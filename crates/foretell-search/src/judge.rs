@@ -4,7 +4,7 @@ use crate::catalogue::Catalogue;
 use crate::length_watch::{LengthMismatch, LengthWatch};
 use crate::parameter::{Parameter, ParameterKind};
 use crate::parameter_space::ParameterSpace;
-use crate::record::{Decision, Record, StudyInput};
+use crate::record::{Decision, StudyInput};
 use crate::request::{Refusal, StudyRequest};
 use crate::returned::{ReturnRelation, ReturnedTrial};
 use crate::samplers::Sampler;
@@ -271,10 +271,9 @@ impl Judge {
         let mut latest = None;
         for &(step, value) in &points[open.points..] {
             let reported = self.make_report(open.trial, step, value);
-            latest = self.study.step(&reported).into_iter().find_map(|record| match record {
-                Record::Decided(decision) => Some(decision),
-                _ => None,
-            });
+            let Ok(_) = self.study.take_report::<Infallible>(&reported, &mut |_| Ok(()));
+            let Ok(decision) = self.study.decide::<Infallible>(open.trial, &mut |_| Ok(()));
+            latest = decision;
         }
         self.running.insert(id.to_owned(), RunningTraining { points: points.len(), last, ..open });
         let trial = self.study.trial(open.trial)?;
@@ -347,7 +346,7 @@ impl Judge {
         for &(step, value) in points.get(open.points..).unwrap_or_default() {
             let reported = self.make_report(open.trial, step, value);
             // recorded without a decision, because a training that has ended cannot be stopped any more
-            let Ok(()) = self.study.take_report::<Infallible>(&reported, &mut |_| Ok(()));
+            let Ok(_) = self.study.take_report::<Infallible>(&reported, &mut |_| Ok(()));
         }
         self.running.remove(&run.id);
         self.study.step(&StudyInput::Ended { trial: open.trial, failure: None });

@@ -290,7 +290,7 @@ impl<S: Store> Session<S> {
             waiting.push_back(report);
             return Ok(());
         }
-        self.record(trial, step, &report)
+        self.record(trial, step, &report).map(drop)
     }
 
     /// The training of `trial`, whose end is told next, returned `value`: the score of the trial, unless it was stopped.
@@ -522,23 +522,20 @@ impl<S: Store> Session<S> {
         step: u64,
         report: &StudyInput,
     ) -> Result<TrainingAnswer, StoreError> {
-        self.record(trial, step, report)?;
-        let is_own = |record: &Record| matches!(record, Record::Reported { trial: of, step: there, .. } if (*of, *there) == (trial, step));
-        // the same call may also store a start that failed before, so not every record is this report's
-        let recorded = self.news.iter().any(is_own);
+        let recorded = self.record(trial, step, report)?;
         let answer = if self.is_held(trial) { TrainingAnswer::goes_on(trial) } else { self.decide(trial)? };
         let is_over = self.study.trial(trial).is_some_and(|trial| step > trial.until);
         Ok(TrainingAnswer { stop: answer.stop || is_over, recorded, ..answer })
     }
 
-    /// Records a report, and notes whether it is past the step that the training was to train to.
-    fn record(&mut self, trial: u64, step: u64, report: &StudyInput) -> Result<(), StoreError> {
+    /// Records a report, and notes whether it is past the step that the training was to train to. Returns whether it counts.
+    fn record(&mut self, trial: u64, step: u64, report: &StudyInput) -> Result<bool, StoreError> {
         self.watch_length(trial, step);
-        self.with_study(|study, append| study.take_report(report, append))?;
+        let recorded = self.with_study(|study, append| study.take_report(report, append))?;
         if self.study.trial(trial).is_some_and(|trial| step > trial.until) {
             self.overrun.entry(trial).or_insert(step);
         }
-        Ok(())
+        Ok(recorded)
     }
 
     fn take_end(&mut self, trial: u64, ended: StudyInput) -> Result<(), StoreError> {
@@ -558,17 +555,8 @@ impl<S: Store> Session<S> {
 
     /// Decides on `trial`; one that runs no more is to stop.
     fn decide(&mut self, trial: u64) -> Result<TrainingAnswer, StoreError> {
-        let before = self.news.len();
-        self.with_study(|study, append| study.decide(trial, append))?;
-        Ok(self.answer_for_decision(trial, self.decision_since(before, trial)))
-    }
-
-    /// The decision about `trial` that was recorded after the first `before` records of this call.
-    fn decision_since(&self, before: usize, trial: u64) -> Option<Decision> {
-        self.news[before..].iter().find_map(|record| match record {
-            Record::Decided(decision) if decision.trial == trial => Some(decision.clone()),
-            _ => None,
-        })
+        let decision = self.with_study(|study, append| study.decide(trial, append))?;
+        Ok(self.answer_for_decision(trial, decision))
     }
 
     /// The answer after a `decision` about `trial`.

@@ -2,7 +2,7 @@
 
 use super::{Session, TrainingAnswer, TrainingStart};
 use crate::store::{Store, StoreError};
-use crate::study::{ManualOrder, StudyError, TrialState, WorkerTurn};
+use crate::study::{ManualOrder, StudyError, Trial, TrialState, WorkerTurn};
 use foretell::Configuration;
 
 impl<S: Store> Session<S> {
@@ -12,10 +12,10 @@ impl<S: Store> Session<S> {
     /// [`StoreError`] if a record could not be stored; order the same again.
     pub fn by_hand(&mut self, trial: u64, order: ManualOrder) -> Result<Option<TrainingAnswer>, StoreError> {
         self.news.clear();
-        if !self.with_study(|study, append| study.by_hand(trial, order, append))? {
+        let decision = self.with_study(|study, append| study.by_hand(trial, order, append))?;
+        if decision.is_none() && !self.study.trial(trial).is_some_and(Trial::is_open) {
             return Ok(None);
         }
-        let decision = self.decision_since(0, trial);
         // what the trial has reported while a decision was awaited follows now
         if let Some(waiting) = self.held.remove(&trial) {
             self.take_held_events(trial, waiting, &mut Vec::new())?;

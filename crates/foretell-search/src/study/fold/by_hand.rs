@@ -15,7 +15,8 @@ pub enum ManualOrder {
 }
 
 impl Study {
-    /// Carries out a person's order about `trial`: one decision is recorded, unless it is kept already. Returns whether the trial runs.
+    /// Carries out a person's order about `trial`: one decision is recorded, unless it is kept already. Returns the decision;
+    /// `None` if the trial does not run, or was kept before.
     ///
     /// # Errors
     /// The error of `append`; nothing has changed.
@@ -24,11 +25,11 @@ impl Study {
         trial: u64,
         order: ManualOrder,
         append: &mut AppendRecord<'_, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<Option<Decision>, E> {
         self.retry_start(append)?;
-        let Some(judged) = self.trial(trial).filter(|trial| trial.is_open()) else { return Ok(false) };
+        let Some(judged) = self.trial(trial).filter(|trial| trial.is_open()) else { return Ok(None) };
         if order == ManualOrder::Keep && judged.kept {
-            return Ok(true);
+            return Ok(None);
         }
         let (action, reason) = match order {
             ManualOrder::Stop => (Action::Stop, Reason::ByHand),
@@ -48,8 +49,8 @@ impl Study {
             chance: known.and_then(|decision| decision.chance),
             shadow: false,
         };
-        self.emit(Record::Decided(decision), append)?;
+        self.emit(Record::Decided(decision.clone()), append)?;
         self.measure_resource(Some(trial), append)?;
-        Ok(true)
+        Ok(Some(decision))
     }
 }

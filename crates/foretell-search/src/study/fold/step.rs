@@ -1,6 +1,6 @@
 //! From events to the records that follow: each record is stored first and applied then.
 
-use crate::record::{Record, StudyInput};
+use crate::record::{Decision, Record, StudyInput};
 use crate::resource::known_resource;
 use crate::samplers::random::trial_seed;
 use crate::schedulers::{NextAction, TrainingJob};
@@ -43,11 +43,13 @@ impl Study {
         match input {
             StudyInput::WorkerIdle => match self.start_next(|_| false, append)? {
                 WorkerTurn::Nothing | WorkerTurn::Closed(_) => Ok(()),
-                WorkerTurn::Started(trial) | WorkerTurn::Undecided(trial) => self.decide(trial, append),
+                WorkerTurn::Started(trial) | WorkerTurn::Undecided(trial) => {
+                    self.decide(trial, append).map(drop)
+                }
             },
             StudyInput::Reported { trial, .. } => {
                 self.take_report(input, append)?;
-                self.decide(*trial, append)
+                self.decide(*trial, append).map(drop)
             }
             StudyInput::Ended { trial, failure } => {
                 self.retry_start(append)?;
@@ -133,44 +135,50 @@ impl Study {
     }
 
     /// The first half of a report: records it, if it counts, and leaves the decision on it to [`decide`](Self::decide). What a
-    /// trial reports after its end, or again after it began again, counts as trained, and for nothing else.
+    /// trial reports after its end, or again after it began again, counts as trained, and for nothing else. Returns whether it counts.
     ///
     /// # Errors
     /// The error of `append`.
-    pub fn take_report<E>(&mut self, input: &StudyInput, append: &mut AppendRecord<'_, E>) -> Result<(), E> {
-        let StudyInput::Reported { trial, step, value, metrics } = input else { return Ok(()) };
+    pub fn take_report<E>(
+        &mut self,
+        input: &StudyInput,
+        append: &mut AppendRecord<'_, E>,
+    ) -> Result<bool, E> {
+        let StudyInput::Reported { trial, step, value, metrics } = input else { return Ok(false) };
         self.retry_start(append)?;
         let epochs = self.trial(*trial).map_or(0, |trial| trial.repeated_epochs(*step));
         if epochs > 0 {
             let (trial, step) = (*trial, *step);
-            return self.emit(Record::Repeated { trial, step, epochs, elsewhere: false }, append);
+            self.emit(Record::Repeated { trial, step, epochs, elsewhere: false }, append)?;
+            return Ok(false);
         }
         let whole = self.spec.whole_resource();
         let is_beyond = self.trial(*trial).is_some_and(|trial| trial.is_beyond(*step, whole));
         if !is_beyond && !self.accepts_report(*trial, *step) {
-            return Ok(());
+            return Ok(false);
         }
         let (trial, step) = (*trial, *step);
         // what is not finite could be written, but not read back
         let finite = metrics.iter().filter(|(_, metric)| metric.is_finite());
         let metrics = finite.map(|(name, &metric)| (name.clone(), metric)).collect();
         let value = value.filter(|value| value.is_finite());
-        self.emit(Record::Reported { trial, step, value, metrics }, append)
+        self.emit(Record::Reported { trial, step, value, metrics }, append)?;
+        Ok(true)
     }
 
-    /// The second half of a report or a start: judges `trial` at its last step, unless that was done.
+    /// The second half of a report or a start: judges `trial` at its last step, unless that was done. Returns the new decision.
     ///
     /// # Errors
     /// The error of `append`.
-    pub fn decide<E>(&mut self, trial: u64, append: &mut AppendRecord<'_, E>) -> Result<(), E> {
+    pub fn decide<E>(&mut self, trial: u64, append: &mut AppendRecord<'_, E>) -> Result<Option<Decision>, E> {
         if !self.is_undecided(trial) {
-            return Ok(());
+            return Ok(None);
         }
-        let step = self.trials[trial as usize].step;
-        match self.judge(trial, step) {
-            Some(decision) => self.emit(Record::Decided(decision), append),
-            None => Ok(()),
+        let decision = self.judge(trial, self.trials[trial as usize].step);
+        if let Some(decision) = &decision {
+            self.emit(Record::Decided(decision.clone()), append)?;
         }
+        Ok(decision)
     }
 
     /// Stores and applies a record.
