@@ -30,17 +30,3 @@ pub fn serialize<S: Serializer>(max_resource: &u64, serializer: S) -> Result<S::
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(UNKNOWN_RESOURCE))
 }
-
-/// Writes R in settings where it may be absent, too.
-pub(crate) mod optional {
-    use super::known_resource;
-    use serde::{Serialize, Serializer};
-
-    #[expect(clippy::ref_option, reason = "the signature is serde's")]
-    pub(crate) fn serialize<S: Serializer>(
-        max_resource: &Option<u64>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        max_resource.and_then(known_resource).serialize(serializer)
-    }
-}

@@ -227,7 +227,7 @@ fn a_study_that_counts_another_value_from_now_on_counts_it_of_all_trials() {
     }
     assert_eq!(session.best().unwrap().trial, 0, "by its last report");
     let settings = session.study().settings().clone();
-    session.change(StudySettings { run_score: Some(RunScore::Best), ..settings }).unwrap();
+    session.change(StudySettings { run_score: RunScore::Best, ..settings }).unwrap();
     let best = session.best().unwrap();
     assert_eq!((best.trial, best.score), (1, 0.9));
     // it is as its records say, and asking for another score by hand is another study

@@ -1,7 +1,7 @@
 //! The stop rule of a study, as requests and logs describe it.
 
 use super::caution::{Caution, StoppingDefaults};
-use super::{ChainRule, ForecastRule, NamedRule, NoStopping, RuleNeeds, StopRule, rules};
+use super::{ForecastRule, NamedRule, NoStopping, RuleNeeds, StopRule, rules};
 use crate::part::{NamedSettings, StudyPart};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -37,13 +37,7 @@ impl Default for StopPolicy {
 /// A rule of another crate stays a description until [`StudySpec::made`](crate::StudySpec::made).
 impl<'de> Deserialize<'de> for StopPolicy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut named = NamedSettings::deserialize(deserializer)?;
-        // as earlier versions wrote them
-        match named.name.as_str() {
-            "forecast" => ForecastRule::NAME.clone_into(&mut named.name),
-            "rungs-first" => ChainRule::NAME.clone_into(&mut named.name),
-            _ => {}
-        }
+        let named = NamedSettings::deserialize(deserializer)?;
         let ours = rules().part(&named, &serde_json::Map::new());
         Ok(Self(ours.unwrap_or_else(|_| StudyPart::without_implementation(named))))
     }

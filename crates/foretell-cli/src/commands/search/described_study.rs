@@ -3,10 +3,9 @@
 use super::flags::SearchArguments;
 use super::workload::Workload;
 use crate::catalogue::catalogue;
-use crate::curves::DEFAULT_PREDICTOR;
 use crate::output::fingerprint;
-use foretell::{Direction, StopCriterion};
-use foretell_search::{Refit, SamplerSpec, Space, StudyRequest, StudySpec};
+use foretell::Direction;
+use foretell_search::{Space, StudyRequest, StudySpec};
 use std::path::{Path, PathBuf};
 
 /// The default folder of studies.
@@ -59,40 +58,22 @@ impl SearchArguments {
                 Space::Own(part) => part.name(),
             };
             let mut text = self.identity(spec).identity();
-            let asked = self.asked.request.sampler.as_ref();
-            if asked.is_some_and(|asked| asked.name == "random") {
-                text.push_str("random");
-            }
             text.extend(self.asked.request.learn_from.iter().flatten().map(String::as_str));
             studies.join(format!("{kind}-{:08x}", fingerprint(&text)))
         })
     }
 
-    /// The study, with the first version's defaults for settings that no flag sets, by which older studies are found.
+    /// The study without what its number of trials determines, because the number may be raised later.
     fn identity(&self, spec: &StudySpec) -> StudySpec {
         let asked = &self.asked.request;
-        let mut identity = StudySpec { burn_in: asked.burn_in.unwrap_or(0), ..spec.regardless_of_length() };
-        // the settings that a sampler derives from the number of trials do not count: the number may be raised later
-        if let Some(named) = &asked.sampler
-            && let Ok(sampler) = catalogue().resolve_sampler(named, &asked.fields(), 0, None)
-        {
-            identity.sampler = sampler;
+        let named = asked.sampler.as_ref();
+        let sampler =
+            named.and_then(|named| catalogue().resolve_sampler(named, &asked.fields(), 0, None).ok());
+        StudySpec {
+            burn_in: asked.burn_in.unwrap_or(0),
+            sampler: sampler.unwrap_or_else(|| spec.sampler.clone()),
+            ..spec.regardless_of_length()
         }
-        if asked.sampler.is_none() && spec.sampler == SamplerSpec::usual(&spec.space) {
-            identity.sampler = SamplerSpec::default();
-        }
-        if asked.caution.is_none() && asked.paper != Some(true) {
-            let (stop_probability, agreeing_checks) =
-                if spec.schedule.is_full() { (0.99, 2) } else { (0.9, 1) };
-            identity.criterion = StopCriterion {
-                stop_probability: asked.stop_probability.unwrap_or(stop_probability),
-                agreeing_checks: asked.agreeing_checks.unwrap_or(agreeing_checks),
-                ..spec.criterion
-            };
-            identity.predictor = asked.predictor.clone().unwrap_or_else(|| DEFAULT_PREDICTOR.to_owned());
-            identity.refit = asked.refit.and_then(Refit::growth);
-        }
-        identity
     }
 
     /// The budget, if there is one.

@@ -1,6 +1,6 @@
 //! The settings that may change while a study is under way.
 
-use crate::resource::optional;
+use crate::resource;
 use crate::samplers::SamplerSpec;
 use crate::space::Space;
 use crate::stopping::caution::Caution;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The settings of a study that may change between two runs of it: what is searched and by what sampler, how trials are stopped, how
-/// many there are, and what they may spend. What a record of an earlier version does not say is as before.
+/// many there are, and what they may spend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StudySettings {
@@ -36,20 +36,17 @@ pub struct StudySettings {
     /// The share of trials that is never stopped.
     pub exempt: f64,
     /// The space searched. Parameters may have other ranges and choices, and there may be others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub space: Option<Space>,
+    pub space: Space,
     /// The sampler that chooses the next configuration.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sampler: Option<SamplerSpec>,
+    pub sampler: SamplerSpec,
     /// R, the resource that a whole training takes; it only grows, and only where every trial is trained to its end.
-    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "optional::serialize")]
-    pub max_resource: Option<u64>,
+    #[serde(with = "resource")]
+    pub max_resource: u64,
     /// Whether trials show R, because nobody gave it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_open_ended: bool,
     /// The value that a trial counts with; it changes only where every trial is trained to its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_score: Option<RunScore>,
+    pub run_score: RunScore,
     /// Whether somebody chose that value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub score_chosen: bool,
@@ -60,6 +57,5 @@ pub struct StudySettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<f64>,
     /// The program that runs a trial; the command's number of epochs may change with the study's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workload: Option<BTreeMap<String, String>>,
+    pub workload: BTreeMap<String, String>,
 }

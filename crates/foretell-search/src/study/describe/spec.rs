@@ -600,18 +600,18 @@ impl StudySpec {
         let usual = Self::new(self.space.clone(), "", self.direction).settings();
         let settings = StudySettings {
             trials: fixed.trials,
-            space: Some(match &self.space {
+            space: match &self.space {
                 Space::Parameters(_) => Space::Parameters(ParameterSpace::any()),
                 network => network.clone(),
-            }),
-            sampler: Some(match self.sampler.is_ours() {
+            },
+            sampler: match self.sampler.is_ours() {
                 true => SamplerSpec::default(),
                 false => self.sampler.clone(),
-            }),
-            max_resource: Some(if self.schedule.is_full() { 1 } else { self.max_resource }),
+            },
+            max_resource: if self.schedule.is_full() { 1 } else { self.max_resource },
             is_open_ended: false,
-            run_score: Some(self.run_score),
-            workload: Some(workload),
+            run_score: self.run_score,
+            workload,
             ..usual
         };
         Self { queue: Vec::new(), returns_own_scores: false, ..fixed }.with_settings(&settings)
@@ -637,15 +637,15 @@ impl StudySpec {
             criterion: self.criterion,
             refit: self.refit,
             exempt: self.exempt,
-            space: Some(self.space.clone()),
-            sampler: Some(self.sampler.clone()),
-            max_resource: Some(self.max_resource),
+            space: self.space.clone(),
+            sampler: self.sampler.clone(),
+            max_resource: self.max_resource,
             is_open_ended: self.is_open_ended,
-            run_score: Some(self.run_score),
+            run_score: self.run_score,
             score_chosen: self.score_chosen,
             until_no_improvement: self.until_no_improvement,
             target: self.target,
-            workload: Some(self.workload.clone()),
+            workload: self.workload.clone(),
         }
     }
 
@@ -658,35 +658,25 @@ impl StudySpec {
 
     /// The study by `settings`, but for its totals.
     pub(in crate::study) fn going_by(self, settings: &StudySettings) -> Self {
-        let StudySettings {
-            burn_in,
-            caution,
-            shadow,
-            criterion,
-            refit,
-            exempt,
-            until_no_improvement,
-            target,
-            ..
-        } = *settings;
+        let settings = settings.clone();
         Self {
-            burn_in,
-            policy: settings.policy.clone(),
-            caution,
-            shadow,
-            criterion,
-            refit,
-            exempt,
-            until_no_improvement,
-            target,
-            predictor: settings.predictor.clone(),
-            space: settings.space.clone().unwrap_or(self.space),
-            sampler: settings.sampler.clone().unwrap_or(self.sampler),
-            max_resource: settings.max_resource.unwrap_or(self.max_resource),
+            burn_in: settings.burn_in,
+            policy: settings.policy,
+            caution: settings.caution,
+            shadow: settings.shadow,
+            predictor: settings.predictor,
+            criterion: settings.criterion,
+            refit: settings.refit,
+            exempt: settings.exempt,
+            space: settings.space,
+            sampler: settings.sampler,
+            max_resource: settings.max_resource,
             is_open_ended: settings.is_open_ended,
-            run_score: settings.run_score.unwrap_or(self.run_score),
+            run_score: settings.run_score,
             score_chosen: settings.score_chosen,
-            workload: settings.workload.clone().unwrap_or(self.workload),
+            until_no_improvement: settings.until_no_improvement,
+            target: settings.target,
+            workload: settings.workload,
             ..self
         }
     }

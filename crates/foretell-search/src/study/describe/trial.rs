@@ -230,7 +230,7 @@ impl Trial {
         metrics: &BTreeMap<String, f64>,
         direction: Direction,
     ) {
-        // a new step shows that all before it were trained again: logs of earlier versions record no repetition
+        // a new step shows that all before it were trained again, although a program may repeat them without a report
         if let Some(reached) = self.repeating.take() {
             self.again += self.trained_epochs().saturating_sub(reached);
         }

@@ -3,7 +3,7 @@
 use super::step::AppendRecord;
 use crate::record::Record;
 use crate::resource::UNKNOWN_RESOURCE;
-use crate::study::{Study, TrialState};
+use crate::study::{Study, StudySettings, TrialState};
 
 impl Study {
     /// Records R where the trials that have ended show it, or where the one that ended last, `trial`, is longer than all before it.
@@ -48,9 +48,7 @@ impl Study {
 
     /// R is `max_resource` from here on.
     pub(super) fn take_resource(&mut self, max_resource: u64) {
-        let mut settings = self.settings.clone();
-        settings.max_resource = Some(max_resource);
-        self.take_settings(&settings);
+        self.take_settings(&StudySettings { max_resource, ..self.settings.clone() });
     }
 
     /// Trial `index` trains on beyond the step it was to be trained to: it is not cut where trials show R, nor where its first report is in
