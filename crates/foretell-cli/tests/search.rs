@@ -50,6 +50,10 @@ fn search(folder: &Path, more: &[&str]) -> Command {
     sized_search(folder, "16", "8", more)
 }
 
+/// One trial after another, all of them complete.
+const SIX_TRIALS: [&str; 10] =
+    ["--policy", "srm", "--trials", "6", "--burn-in", "6", "--workers", "1", "--out", "study"];
+
 #[test]
 fn a_search_over_ones_own_command_stops_trials_and_answers_by_the_contract() {
     let folder = tempfile::tempdir().unwrap();
@@ -217,22 +221,8 @@ fn trials_count_with_the_best_they_reached_if_that_is_asked_for() {
     let search = |more: &[&str]| {
         let arguments =
             ["search", "--param", "peak=int:3:9", "--metric", r"val_acc=([\d.]+)", "--epochs", "3"];
-        let sizes = [
-            "--policy",
-            "srm",
-            "--trials",
-            "6",
-            "--burn-in",
-            "6",
-            "--workers",
-            "1",
-            "--format",
-            "json",
-            "--out",
-            "study",
-        ];
-        let command = ["--", "sh", "-c", OVERFITS, "sh", "{peak}"];
-        foretell(folder.path(), &[&arguments[..], &sizes, more, &command].concat()).output().unwrap()
+        let command = ["--format", "json", "--", "sh", "-c", OVERFITS, "sh", "{peak}"];
+        foretell(folder.path(), &[&arguments[..], &SIX_TRIALS, more, &command].concat()).output().unwrap()
     };
     let output = search(&["--score", "best"]);
     assert!(text(&output.stderr).contains("the score of a trial is the best val_acc it reaches"));
@@ -308,21 +298,8 @@ fn a_command_that_never_reports_ends_the_study_with_its_own_words() {
 /// A search of two parameters by `command`; one parameter applies only to one value of the other.
 fn conditional_search(folder: &Path, metric: &str, command: &[&str]) -> Output {
     let parameters = ["search", "--param", "opt=choice:sgd,adam", "--param", "m=float:0:0.9 if opt=sgd"];
-    let sizes = [
-        "--epochs",
-        "2",
-        "--policy",
-        "srm",
-        "--trials",
-        "6",
-        "--burn-in",
-        "6",
-        "--workers",
-        "1",
-        "--out",
-        "study",
-    ];
-    let arguments = [&parameters[..], &sizes, &["--metric", metric, "--"], command].concat();
+    let measured = ["--epochs", "2", "--metric", metric, "--"];
+    let arguments = [&parameters[..], &SIX_TRIALS, &measured, command].concat();
     foretell(folder, &arguments).output().unwrap()
 }
 

@@ -237,12 +237,18 @@ fn what_a_trial_used_is_among_its_details() {
     assert_eq!(details(), usage);
 }
 
+/// A server whose workers lose a trial after `lease`, with the study `s`.
+fn started_with_lease(folder: &Path, lease: Duration) -> SocketAddr {
+    let address = started(ServeOptions { lease, ..ServeOptions::new(folder, local()) });
+    assert_eq!(call(address, "PUT", "/api/studies/s", STUDY).0, 201);
+    address
+}
+
 #[test]
 fn a_silent_workers_trial_runs_elsewhere_until_its_late_reports_continue_the_curve() {
     let folder = tempfile::tempdir().expect("a folder");
     let lease = Duration::from_millis(300);
-    let address = started(ServeOptions { lease, ..ServeOptions::new(folder.path(), local()) });
-    assert_eq!(call(address, "PUT", "/api/studies/s", STUDY).0, 201);
+    let address = started_with_lease(folder.path(), lease);
     let ask = |worker: &str| {
         done(address, "POST", "/api/studies/s/ask", &json!({"worker": worker}).to_string())["start"].clone()
     };
@@ -375,8 +381,7 @@ fn a_trial_whose_worker_is_gone_with_the_server_waits_for_a_lease_and_no_longer(
 fn a_worker_that_renews_keeps_its_trial_however_long_its_epochs_are() {
     let folder = tempfile::tempdir().expect("a folder");
     let lease = Duration::from_millis(400);
-    let address = started(ServeOptions { lease, ..ServeOptions::new(folder.path(), local()) });
-    assert_eq!(call(address, "PUT", "/api/studies/s", STUDY).0, 201);
+    let address = started_with_lease(folder.path(), lease);
     let ask = || done(address, "POST", "/api/studies/s/ask", "")["start"].clone();
     let own = ask();
     assert_eq!(own["lease_seconds"], json!(0.4));
