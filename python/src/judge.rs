@@ -244,12 +244,13 @@ fn finish(core: &mut Core, run: Run, returned: Option<f64>) -> Option<ReturnRela
 /// Refuses settings that no study has, and those that have no effect on a judge.
 fn check_names(names: &[String]) -> PyResult<()> {
     let of_studies = StudyRequest::schema(&Catalogue::default());
+    let known = Core::effective_settings();
     for name in names {
         if of_studies.get(name).is_none() {
-            let known = Core::EFFECTIVE_SETTINGS.join(", ");
+            let known = known.join(", ");
             return Err(PyTypeError::new_err(format!("unknown setting {name:?}. Choose one of {known}")));
         }
-        if !Core::EFFECTIVE_SETTINGS.contains(&name.as_str())
+        if !known.contains(name)
             && let Some(reason) = Core::unused_reason(name, &StudyRequest::default())
         {
             return Err(invalid(format!("{name}: {reason}")));

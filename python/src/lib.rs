@@ -57,8 +57,8 @@ mod _foretell {
 
     /// The settings that have an effect on a judge.
     #[pyfunction]
-    fn judge_settings() -> Vec<&'static str> {
-        foretell_search::Judge::EFFECTIVE_SETTINGS.to_vec()
+    fn judge_settings() -> Vec<String> {
+        foretell_search::Judge::effective_settings()
     }
 
     /// The names of all predictors.

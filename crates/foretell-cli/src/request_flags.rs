@@ -235,28 +235,6 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// The flags of a study that a replay supports, too.
-const REPLAY_FIELDS: [&str; 18] = [
-    "predictor",
-    "stop_probability",
-    "offset",
-    "nth_best",
-    "agreeing_checks",
-    "error_budget",
-    "burn_in",
-    "refit",
-    "exempt",
-    "patience",
-    "caution",
-    "scheduler",
-    "eta",
-    "rungs",
-    "rank",
-    "kappa",
-    "kappa_of",
-    "reference",
-];
-
 /// The values of the field `name` that a replay compares, with a scheduler with rungs or without; `None` if it is the default of a study.
 fn compared_values(name: &str, with_rungs: bool) -> Option<Value> {
     Some(match (name, with_rungs) {
@@ -298,7 +276,7 @@ pub(crate) struct ComparedFlags {
 impl ComparedFlags {
     /// The values that the flag of the field `name` was given; `None` without the flag.
     pub(crate) fn all<T: DeserializeOwned>(&self, name: &str) -> Option<Vec<T>> {
-        debug_assert!(REPLAY_FIELDS.contains(&name), "{name} is no flag of replay");
+        debug_assert!(replay_fields().any(|(known, _)| known == name), "{name} is no flag of replay");
         serde_json::from_value(self.given.get(name)?.clone()).ok()
     }
 
@@ -339,9 +317,9 @@ impl ComparedFlags {
     }
 }
 
-/// The fields of [`REPLAY_FIELDS`], with their schemas.
+/// The fields of a study whose values a replay compares, with their schemas.
 fn replay_fields() -> impl Iterator<Item = &'static (String, Value)> {
-    FLAG_FIELDS.iter().filter(|(name, _)| REPLAY_FIELDS.contains(&name.as_str()))
+    FLAG_FIELDS.iter().filter(|(_, schema)| schema["x-compared"] == true)
 }
 
 impl Args for ComparedFlags {

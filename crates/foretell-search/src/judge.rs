@@ -1,20 +1,21 @@
 //! A judge for other tools: finished and running trainings that somebody else starts, stopped as a study stops its own.
 
+#[cfg(feature = "schema")]
+mod settings;
+
 use crate::catalogue::Catalogue;
 use crate::length_watch::{LengthMismatch, LengthWatch};
 use crate::parameter::{Parameter, ParameterKind};
 use crate::parameter_space::ParameterSpace;
 use crate::record::{Decision, StudyInput};
-use crate::request::{Refusal, StudyRequest};
 use crate::returned::{ReturnRelation, ReturnedTrial};
 use crate::samplers::Sampler;
 use crate::samplers::worth::Worth;
 use crate::space::Space;
+use crate::stopping::ForecastRule;
 use crate::stopping::policy::StopPolicy;
-use crate::stopping::{ForecastRule, NamedRule};
 use crate::study::{Study, StudyError, StudyParts, StudySpec, WorkerTurn};
 use foretell::{Configuration, Curve, Direction, Run};
-use serde_json::Map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -125,69 +126,6 @@ impl Judge {
             lengths: LengthWatch::default(),
             mismatch: None,
         })
-    }
-
-    /// The settings that have an effect on a judge; a tool runs the trials and decides everything else.
-    pub const EFFECTIVE_SETTINGS: [&str; 16] = [
-        "caution",
-        "burn_in",
-        "stop_probability",
-        "offset",
-        "nth_best",
-        "agreeing_checks",
-        "error_budget",
-        "refit",
-        "predictor",
-        "paper",
-        "score",
-        "exempt",
-        "policy",
-        "patience",
-        "eta",
-        "seed",
-    ];
-
-    /// Checks that each setting of `request` has an effect on a judge.
-    ///
-    /// # Errors
-    /// The [`Refusal`] of the first that has none, with the reason.
-    pub fn check_request(request: &StudyRequest) -> Result<(), Refusal> {
-        let fields = request.fields();
-        let unused = fields.keys().find_map(|field| Some((field, Self::unused_reason(field, request)?)));
-        unused.map_or(Ok(()), |(field, reason)| Err(Refusal::new(field, reason)))
-    }
-
-    /// The reason why the setting `field` of `request` has no effect on a judge; `None` if it has one.
-    pub fn unused_reason(field: &str, request: &StudyRequest) -> Option<String> {
-        let catalogue = Catalogue::default();
-        let named = request.policy.as_ref().map_or(ForecastRule::NAME, |policy| &policy.name);
-        let policy = catalogue.resolve_policy(&named.into(), &Map::new()).ok();
-        let stops = request.stopping != Some(false) && policy.as_ref().is_none_or(StopPolicy::stops);
-        let is_by_forecasts = policy.as_ref().is_some_and(StopPolicy::is_by_forecasts) && stops;
-        let has = |name: &str| catalogue.settings_of(name).iter().any(|(setting, _)| *setting == field);
-        let owner = catalogue.list_policies().map(|(name, _)| name).find(|name| has(name));
-        let needs = match field {
-            "score" | "policy" | "seed" if !policy.as_ref().is_some_and(awaits_length) => return None,
-            "policy" => {
-                "this policy needs the length of a complete trial in advance. Choose `srm`, the default here"
-            }
-            _ if has(named) && stops => return None,
-            "caution" if is_by_forecasts => return None,
-            _ if owner.is_some() => {
-                return owner.map(|name| format!("this setting works only with the policy `{name}`"));
-            }
-            "burn_in" | "exempt" if stops => return None,
-            "objective" | "limit" => {
-                "trials are judged by one metric, and no other metrics are reported here"
-            }
-            "shadow" | "stopping" => return None,
-            _ if !Self::EFFECTIVE_SETTINGS.contains(&field) => {
-                "it is not used here, because another program chooses the configurations and runs the trials"
-            }
-            _ if is_by_forecasts => return None,
-            _ => "it is not used, because no trial is stopped by a forecast with this policy",
-        };
-        Some(needs.to_owned())
     }
 
     /// The number of completed trainings.
@@ -610,35 +548,6 @@ mod tests {
             judge.record_returned(&trial.to_string(), 1.0 - value(0.3 + 0.06 * trial as f64, 12));
         }
         assert!(!stops(&mut judge, 20, 0.3, 6, 1));
-    }
-
-    #[test]
-    fn a_setting_without_effect_is_refused_with_the_reason() {
-        let check = |fields: &str| {
-            let fields = serde_json::from_str(fields).expect("JSON");
-            Judge::check_request(&StudyRequest::from_fields(&fields).expect("a request"))
-        };
-        for (fields, field) in [
-            (r#"{"sampler": "gp"}"#, "sampler"),
-            (r#"{"trials": 5}"#, "trials"),
-            (r#"{"epochs": 40}"#, "epochs"),
-            (r#"{"budget_epochs": 40}"#, "budget_epochs"),
-            (r#"{"limit": ["latency<3"]}"#, "limit"),
-            (r#"{"eta": 4}"#, "eta"),
-            (r#"{"patience": 4}"#, "patience"),
-            (r#"{"policy": "median", "predictor": "gp"}"#, "predictor"),
-            (r#"{"policy": "chain"}"#, "policy"),
-        ] {
-            assert_eq!(check(fields).expect_err(fields).field, field);
-        }
-        for fields in [
-            r#"{"policy": "patience", "patience": 3}"#,
-            r#"{"policy": "asha", "eta": 4, "score": "best"}"#,
-            r#"{"caution": "fast", "exempt": 0.1, "error_budget": "per-run", "burn_in": 5, "seed": 1}"#,
-            r#"{"paper": true}"#,
-        ] {
-            assert_eq!(check(fields), Ok(()), "{fields}");
-        }
     }
 
     #[test]

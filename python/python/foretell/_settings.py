@@ -126,9 +126,21 @@ class StudySettings(TypedDict, total=False):
 class StopSettings(TypedDict, total=False):
     """The settings of the stop rule."""
 
+    #: Score each trial by its `last` or its `best` report, or, with `last:5`, by the mean of the last five. Foretell
+    #: forecasts this score and compares trials by it.
+    score: str | None
+    #: Seed for all random choices. The same seed repeats a search with one worker.
+    seed: int | None
+    #: Promote one in ETA trials at each rung (η, the reduction factor).
+    eta: int | None
+    #: How to decide which trials to stop early (default: chain; with rungs none; with several objectives or a limit on a
+    #: measured value srm; with `paper` srm)
+    policy: Literal["none", "srm", "chain", "median", "patience", "asha"] | None
     #: How much risk to take for saving training. safe rarely loses the best trial, while fast often ends with the second or
     #: third best.
     caution: Literal["safe", "balanced", "fast"] | None
+    #: Stop as in the paper: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
+    paper: bool | None
     #: How many trials must complete before the first one is stopped. With rungs, this applies to each level (policy srm,
     #: median, patience) (default: 3; with rungs 20; with rungs ranked by forecasts 5; with `paper` 100)
     burn_in: int | None
@@ -146,33 +158,33 @@ class StopSettings(TypedDict, total=False):
     #: Fit the forecasts again once the completed trials have grown by this factor, for example 1.25, or only `once` (policy
     #: srm) (default: 1.05; with rungs once; with rungs ranked by forecasts 1.05; with `paper` once)
     refit: float | str | None
+    #: Never stop this fraction of the trials, as an audit of the stop rule.
+    exempt: float | None
+    #: Stop a trial after this many reports without an improvement (policy patience)
+    patience: int | None
     #: How to forecast the final value of a trial (policy srm) (default: mean-gain; with rungs auto; with `paper`
     #: svr-rbf+gaussian)
     predictor: Predictor | None
-    #: Stop as in the paper: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
-    paper: bool | None
-    #: Score each trial by its `last` or its `best` report, or, with `last:5`, by the mean of the last five. Foretell
-    #: forecasts this score and compares trials by it.
-    score: str | None
-    #: Never stop this fraction of the trials, as an audit of the stop rule.
-    exempt: float | None
-    #: How to decide which trials to stop early (default: chain; with rungs none; with several objectives or a limit on a
-    #: measured value srm; with `paper` srm)
-    policy: Literal["none", "srm", "chain", "median", "patience", "asha"] | None
-    #: Stop a trial after this many reports without an improvement (policy patience)
-    patience: int | None
-    #: Promote one in ETA trials at each rung (η, the reduction factor).
-    eta: int | None
-    #: Seed for all random choices. The same seed repeats a search with one worker.
-    seed: int | None
 
 
 class PrunerSettings(TypedDict, total=False):
     """The settings of the stop rule for tools with their own name for the burn-in."""
 
+    #: Score each trial by its `last` or its `best` report, or, with `last:5`, by the mean of the last five. Foretell
+    #: forecasts this score and compares trials by it.
+    score: str | None
+    #: Seed for all random choices. The same seed repeats a search with one worker.
+    seed: int | None
+    #: Promote one in ETA trials at each rung (η, the reduction factor).
+    eta: int | None
+    #: How to decide which trials to stop early (default: chain; with rungs none; with several objectives or a limit on a
+    #: measured value srm; with `paper` srm)
+    policy: Literal["none", "srm", "chain", "median", "patience", "asha"] | None
     #: How much risk to take for saving training. safe rarely loses the best trial, while fast often ends with the second or
     #: third best.
     caution: Literal["safe", "balanced", "fast"] | None
+    #: Stop as in the paper: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
+    paper: bool | None
     #: Stop a trial once the probability that it will lose is this high (Δ, in [0.5, 1)) (policy srm) (default: 0.99; with
     #: caution safe 0.999; with caution fast 0.95; with rungs 0.9; with `paper` 0.95)
     stop_probability: float | None
@@ -187,22 +199,10 @@ class PrunerSettings(TypedDict, total=False):
     #: Fit the forecasts again once the completed trials have grown by this factor, for example 1.25, or only `once` (policy
     #: srm) (default: 1.05; with rungs once; with rungs ranked by forecasts 1.05; with `paper` once)
     refit: float | str | None
+    #: Never stop this fraction of the trials, as an audit of the stop rule.
+    exempt: float | None
+    #: Stop a trial after this many reports without an improvement (policy patience)
+    patience: int | None
     #: How to forecast the final value of a trial (policy srm) (default: mean-gain; with rungs auto; with `paper`
     #: svr-rbf+gaussian)
     predictor: Predictor | None
-    #: Stop as in the paper: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
-    paper: bool | None
-    #: Score each trial by its `last` or its `best` report, or, with `last:5`, by the mean of the last five. Foretell
-    #: forecasts this score and compares trials by it.
-    score: str | None
-    #: Never stop this fraction of the trials, as an audit of the stop rule.
-    exempt: float | None
-    #: How to decide which trials to stop early (default: chain; with rungs none; with several objectives or a limit on a
-    #: measured value srm; with `paper` srm)
-    policy: Literal["none", "srm", "chain", "median", "patience", "asha"] | None
-    #: Stop a trial after this many reports without an improvement (policy patience)
-    patience: int | None
-    #: Promote one in ETA trials at each rung (η, the reduction factor).
-    eta: int | None
-    #: Seed for all random choices. The same seed repeats a search with one worker.
-    seed: int | None

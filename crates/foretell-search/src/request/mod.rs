@@ -133,40 +133,40 @@ pub struct StudyRequest {
     pub epochs: Option<u64>,
     /// Score each trial by its `last` or its `best` report, or, with `last:5`, by the mean of the last five. Foretell forecasts this score
     /// and compares trials by it.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = RunScore::default(), "x-heading" = "Search", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = RunScore::default(), "x-heading" = "Search", "x-judged" = true, "x-rare" = true)))]
     pub score: Option<RunScore>,
     /// Seed for all random choices. The same seed repeats a search with one worker.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = 0, "x-heading" = "Search", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 0, "x-heading" = "Search", "x-judged" = true, "x-rare" = true)))]
     pub seed: Option<u64>,
     /// How to choose the next configuration.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Search", "x-rare" = true)))]
     pub sampler: Option<NamedSettings>,
     /// How to decide which trial to train next, and for how long.
-    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-compared" = true, "x-rare" = true)))]
     pub scheduler: Option<SchedulerName>,
 
     /// Promote one in ETA trials at each rung (η, the reduction factor).
-    #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_ETA, "x-heading" = "Rungs", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_ETA, "x-heading" = "Rungs", "x-compared" = true, "x-rare" = true)))]
     pub eta: Option<u64>,
     /// Use at most this many rungs of asha below the last epoch, leaving out the lowest ones.
-    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Rungs", "x-rare" = true, "x-value" = "N", "minimum" = 1)))]
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Rungs", "x-compared" = true, "x-rare" = true, "x-value" = "N", "minimum" = 1)))]
     pub rungs: Option<u32>,
     /// How to rank trials at a rung, with the policy none or asha. Ranking by forecasts uses `predictor` and starts after `burn_in`
     /// completed trials; asha then ignores rungs that do not predict the final value.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = Rank::default(), "x-heading" = "Rungs", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = Rank::default(), "x-heading" = "Rungs", "x-compared" = true, "x-rare" = true)))]
     pub rank: Option<Rank>,
     /// Run all brackets of Hyperband this many times.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Rungs", "x-rare" = true)))]
     pub runs: Option<u64>,
     /// κ of f-Hyperband, in (0, 1]. Smaller values stop more trials.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_KAPPA, "x-heading" = "Rungs", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_KAPPA, "x-heading" = "Rungs", "x-compared" = true, "x-rare" = true)))]
     pub kappa: Option<f64>,
     /// Whether κ is a fraction of the promoted trials (next) or of all trials in the rung (rung).
-    #[cfg_attr(feature = "schema", schemars(extend("default" = KappaOf::default(), "x-heading" = "Rungs", "x-rare" = true, "x-value" = "WHICH")))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = KappaOf::default(), "x-heading" = "Rungs", "x-compared" = true, "x-rare" = true, "x-value" = "WHICH")))]
     pub kappa_of: Option<KappaOf>,
     /// Which results f-Hyperband compares a trial with: the earlier ones of its rung, as in the paper (rung), or all results at its level
     /// (level).
-    #[cfg_attr(feature = "schema", schemars(extend("default" = Reference::Level, "x-heading" = "Rungs", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = Reference::Level, "x-heading" = "Rungs", "x-compared" = true, "x-rare" = true)))]
     pub reference: Option<Reference>,
 
     /// Length of Q-learning's ε schedule, in networks (paper: 2700; default: the number of trials).
@@ -190,46 +190,46 @@ pub struct StudyRequest {
     pub reward: Option<String>,
 
     /// How to decide which trials to stop early.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Stopping", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Stopping", "x-judged" = true, "x-rare" = true)))]
     pub policy: Option<NamedSettings>,
     /// How much risk to take for saving training. safe rarely loses the best trial, while fast often ends with the second or third best.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = Caution::default(), "x-heading" = "Stopping")))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = Caution::default(), "x-heading" = "Stopping", "x-compared" = true)))]
     pub caution: Option<Caution>,
     /// Stop as in the paper: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = false, "x-heading" = "Stopping", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = false, "x-heading" = "Stopping", "x-judged" = true, "x-rare" = true)))]
     pub paper: Option<bool>,
     /// How many trials must complete before the first one is stopped. With rungs, this applies to each level.
-    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-compared" = true, "x-rare" = true)))]
     pub burn_in: Option<u64>,
     /// Learn from earlier runs, so that forecasts start sooner: recorded curves, or the folder of a study.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true, "x-value" = "CURVES")))]
     pub learn_from: Option<Vec<String>>,
     /// Stop a trial once the probability that it will lose is this high (Δ, in [0.5, 1)).
-    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-compared" = true, "x-rare" = true)))]
     pub stop_probability: Option<f64>,
     /// Don't stop trials that are forecast to come this close to the best one, in units of the metric (δ).
-    #[cfg_attr(feature = "schema", schemars(extend("default" = 0.0, "x-heading" = "Stopping", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 0.0, "x-heading" = "Stopping", "x-compared" = true, "x-rare" = true)))]
     pub offset: Option<f64>,
     /// Compare each trial with the n-th best completed one instead of the best.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Stopping", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Stopping", "x-compared" = true, "x-rare" = true)))]
     pub nth_best: Option<usize>,
     /// How many checks in a row must agree before a trial is stopped.
-    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-compared" = true, "x-rare" = true)))]
     pub agreeing_checks: Option<usize>,
     /// Whether Δ applies to each check, or to all checks of a trial together.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = ErrorBudget::default(), "x-heading" = "Stopping", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = ErrorBudget::default(), "x-heading" = "Stopping", "x-compared" = true, "x-rare" = true)))]
     pub error_budget: Option<ErrorBudget>,
     /// Fit the forecasts again once the completed trials have grown by this factor, for example 1.25, or only `once`.
-    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true, "x-value" = "FACTOR")))]
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-compared" = true, "x-rare" = true, "x-value" = "FACTOR")))]
     pub refit: Option<Refit>,
     /// Never stop this fraction of the trials, as an audit of the stop rule.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = 0.0, "x-heading" = "Stopping", "x-rare" = true, "x-value" = "SHARE")))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 0.0, "x-heading" = "Stopping", "x-compared" = true, "x-judged" = true, "x-rare" = true, "x-value" = "SHARE")))]
     pub exempt: Option<f64>,
     /// Stop a trial after this many reports without an improvement.
-    #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_PATIENCE, "x-heading" = "Stopping", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_PATIENCE, "x-heading" = "Stopping", "x-compared" = true, "x-rare" = true)))]
     pub patience: Option<usize>,
     /// How to forecast the final value of a trial.
-    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-compared" = true, "x-rare" = true)))]
     pub predictor: Option<String>,
     /// Whether trials are stopped. If not, every trial is completed and no forecasts are made.
     #[cfg_attr(

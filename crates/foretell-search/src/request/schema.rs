@@ -12,7 +12,8 @@ const OMITTED_KEYWORDS: [&str; 2] = ["format", "title"];
 impl StudyRequest {
     /// The JSON Schema of each field, self-contained: its `description`, its `type` or its choices as `oneOf`, its `default` where there
     /// is one, or else its description ends in what it is usually; and for flags `x-heading`, `x-value` (what the value is called),
-    /// `x-flag-help` (where the flag turns something off), `x-meaning` (the description without what it is usually) and `x-rare` (few need it).
+    /// `x-flag-help` (where the flag turns something off), `x-meaning` (the description without what it is usually) `x-rare` (few need it),
+    /// `x-compared` (a replay compares several values) and `x-judged` (it matters to a [`Judge`](crate::Judge), whatever the policy).
     pub fn schema(catalogue: &Catalogue) -> Map<String, Value> {
         let whole = Value::from(schemars::schema_for!(Self));
         let Value::Object(fields) = &whole["properties"] else { return Map::new() };
