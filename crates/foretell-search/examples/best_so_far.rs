@@ -2,7 +2,7 @@
 //! recorded tables. A proposal takes the nearest recorded configuration that was not taken yet.
 //!
 //! Usage: `best_so_far BUDGET SEEDS COMBINATION... < tables.jsonl`, where BUDGET counts full trainings and a combination is
-//! SAMPLER:SCHEDULER:POLICY, such as `tpe:full:asha3`; `:RANK@PREDICTOR` may follow. The policies `safe`, `has_closed_brackets` and `fast`
+//! SAMPLER:SCHEDULER:POLICY, such as `tpe:full:asha3`; `:RANK@PREDICTOR` may follow. The policies `safe`, `balanced` and `fast`
 //! are those of `--caution`. `benches/peers/budget.py` writes the tables and reads the results. `benches/peers/second_search.py` gives tables the trials of
 //! an earlier search, and reads how far each run was trained.
 
