@@ -241,8 +241,8 @@ class Trial:
         return Trial(self._study, self.number, self.config, self.seed, self._first, self.end)
 
     def tell(self, failure: object = None, *, returned: float | None = None) -> None:
-        """Ends the trial. `failure` is the reason if it failed. `returned` is its score, unless that is one of its reports. A number as the
-        first argument is the same as `returned`."""
+        """Ends the trial. `failure` is the reason for a failure. Set `returned` if the trial's score isn't one of its reports. A number as the
+        first argument means the same as `returned`."""
         if isinstance(failure, numbers.Real) and not isinstance(failure, bool):
             failure, returned = None, float(failure)
         self._study._begin_trial(self)
@@ -445,7 +445,7 @@ class Search:
         returned: float | None = None,
         state: int | None = None,
     ) -> None:
-        """Ends a trial, as in Optuna. `value` is its score, unless that is one of its reports; a text is the reason for a failure, as is
+        """Ends a trial, as in Optuna. Set `value` if the trial's score isn't one of its reports; a text is the reason for a failure, as is
         `failure`. `state` can be `TrialState.FAIL` or `PRUNED`. `returned` is the same as `value`."""
         number = trial.number if isinstance(trial, Trial) else trial
         known = trial if isinstance(trial, Trial) else self._open.get(number)

@@ -33,7 +33,7 @@ class Parameter:
     hi: builtins.float | None = None
     #: The options of a choice.
     options: tuple[Any, ...] = ()
-    #: When it is searched: the tests of other parameters, all of which must pass.
+    #: The tests on other parameters. This parameter is searched only if all of them pass.
     conditions: tuple[Mapping[str, Any], ...] = ()
 
     def when(
@@ -48,9 +48,9 @@ class Parameter:
         at_least: builtins.float | None = None,
         above: builtins.float | None = None,
     ) -> Parameter:
-        """A copy that is searched only if the value of the parameter `name` passes the test. Otherwise, it is `None`.
+        """Returns a copy that is searched only if the value of the parameter `name` passes the test. Otherwise, the copy's value is `None`.
 
-        A copy with several tests, or several calls of `when`, is searched only if all of them pass.
+        With several tests, or several calls of `when`, all of them must pass.
 
         >>> import foretell
         >>> foretell.float(0, 0.99).when("optimizer", "sgd").conditions
