@@ -22,7 +22,7 @@ fn read(path: &str) -> String {
 }
 
 /// `text` with the part between the markers of `name` replaced by `made`; `None` without the markers.
-fn replaced(text: &str, name: &str, made: &str) -> Option<String> {
+fn replace_section(text: &str, name: &str, made: &str) -> Option<String> {
     let (begin, end) = (format!("<!-- {name}: begin, made of the code -->"), format!("<!-- {name}: end -->"));
     let (before, rest) = text.split_once(&begin)?;
     let (_, after) = rest.split_once(&end)?;
@@ -34,7 +34,7 @@ fn check(page: &str, blocks: &[(String, String)]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     let there = std::fs::read_to_string(&path).expect("the page is there");
     let made = blocks.iter().fold(there.clone(), |text, (name, made)| {
-        replaced(&text, name, made).unwrap_or_else(|| panic!("{page} has no markers of {name:?}"))
+        replace_section(&text, name, made).unwrap_or_else(|| panic!("{page} has no markers of {name:?}"))
     });
     if made == there {
         return;
@@ -347,7 +347,7 @@ fn the_defaults_of_a_study_are_documented_as_they_are() {
 }
 
 /// The number of flags that a help lists: those that it does not hide.
-fn listed(search: &clap::Command, is_hidden: fn(&clap::Arg) -> bool) -> usize {
+fn listed_flag_count(search: &clap::Command, is_hidden: fn(&clap::Arg) -> bool) -> usize {
     search
         .get_arguments()
         .filter(|flag| flag.get_long().is_some() && !flag.is_hide_set() && !is_hidden(flag))
@@ -358,8 +358,8 @@ fn listed(search: &clap::Command, is_hidden: fn(&clap::Arg) -> bool) -> usize {
 fn the_short_help_of_search_lists_what_most_people_need_and_the_long_help_all() {
     let mut program = CommandLine::command().term_width(0);
     let search = program.find_subcommand_mut("search").expect("it is there");
-    let most = listed(search, clap::Arg::is_hide_short_help_set);
-    let all = listed(search, clap::Arg::is_hide_long_help_set);
+    let most = listed_flag_count(search, clap::Arg::is_hide_short_help_set);
+    let all = listed_flag_count(search, clap::Arg::is_hide_long_help_set);
     let (short, long) = (search.render_help().to_string(), search.render_long_help().to_string());
     assert!((12..=16).contains(&most), "{most} flags in -h:\n{short}");
     assert!((40..=58).contains(&all), "{all} flags in --help");

@@ -19,7 +19,7 @@ struct Style {
 }
 
 /// Copies the scripts into a folder and lets `init` write a study file for `style`.
-fn described(style: &Style) -> (tempfile::TempDir, String) {
+fn write_study_file(style: &Style) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/styles");
     for entry in std::fs::read_dir(scripts).unwrap() {
@@ -49,7 +49,7 @@ fn whole(value: &Value) -> i64 {
 
 /// From `init` to a completed search: the values proposed, passed, trained and saved are true, within an epoch per trial.
 fn is_understood(style: &Style) {
-    let (folder, study) = described(style);
+    let (folder, study) = write_study_file(style);
     let path = folder.path();
     for (name, kind) in style.parameters {
         let line = [format!("{name} = \"{kind}\""), format!("\"{name}\" = \"{kind}\"")];
@@ -79,7 +79,7 @@ fn is_understood(style: &Style) {
         "{said}\n{study}"
     );
     let truth = truth(path);
-    passed(path, &truth);
+    check_configurations(path, &truth);
     let sum = |name: &str| truth.iter().map(|trial| whole(&trial[name])).sum::<i64>();
     for (claimed, name) in [("spent", "epochs"), ("without_stopping", "whole")] {
         let (claimed, own) = (whole(&result["epochs"][claimed]), sum(name));
@@ -102,7 +102,7 @@ fn between_reports(folder: &Path, truth: &[Value]) -> i64 {
 }
 
 /// Each trial was given the values of its configuration, and those of the first are the script's own.
-fn passed(folder: &Path, truth: &[Value]) {
+fn check_configurations(folder: &Path, truth: &[Value]) {
     let started: Vec<Map<String, Value>> = records(folder)
         .iter()
         .filter(|record| record["event"] == "started" && record["from"] == 0)

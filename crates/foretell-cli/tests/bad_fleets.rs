@@ -33,7 +33,7 @@ fn search(folder: &Path) -> Command {
 }
 
 /// The one error of a command that is refused.
-fn refused(command: &mut Command, expected: &str) -> String {
+fn expect_refusal(command: &mut Command, expected: &str) -> String {
     let output = command.output().expect("it runs");
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -42,7 +42,7 @@ fn refused(command: &mut Command, expected: &str) -> String {
     said
 }
 
-fn called(folder: &Path) -> String {
+fn recorded_calls(folder: &Path) -> String {
     std::fs::read_to_string(folder.join("called")).unwrap_or_default()
 }
 
@@ -50,7 +50,7 @@ fn called(folder: &Path) -> String {
 fn without_sbatch_nothing_begins() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = search(folder.path());
-    refused(command.env("PATH", "/nowhere"), "--on slurm needs the programs of Slurm");
+    expect_refusal(command.env("PATH", "/nowhere"), "--on slurm needs the programs of Slurm");
     assert!(!folder.path().join("study/access.json").exists());
 }
 
@@ -64,11 +64,15 @@ fn what_sbatch_refuses_is_said_in_its_own_words_and_nothing_stays() {
         "sbatch",
         "echo 'sbatch: error: invalid partition specified: nowhere' >&2; exit 1",
     );
-    refused(
+    expect_refusal(
         &mut search(folder.path()),
         "sbatch refuses: sbatch: error: invalid partition specified: nowhere",
     );
-    assert!(called(folder.path()).contains("scancel -n foretell-"), "{}", called(folder.path()));
+    assert!(
+        recorded_calls(folder.path()).contains("scancel -n foretell-"),
+        "{}",
+        recorded_calls(folder.path())
+    );
     assert!(!folder.path().join("study/access.json").exists());
 }
 
@@ -79,9 +83,10 @@ fn jobs_that_do_not_see_the_folder_end_the_search() {
     program(folder.path(), "squeue", "");
     program(folder.path(), "scancel", "");
     program(folder.path(), "sbatch", "echo 7");
-    let said = refused(&mut search(folder.path()), "ended 3 times before any worker reached the search");
+    let said =
+        expect_refusal(&mut search(folder.path()), "ended 3 times before any worker reached the search");
     assert!(said.contains("study/slurm. Choose a folder that the nodes share with --out"), "{said}");
-    assert_eq!(called(folder.path()).matches("sbatch ").count(), 3);
+    assert_eq!(recorded_calls(folder.path()).matches("sbatch ").count(), 3);
 }
 
 /// A program that ends with the test, also with one that fails.
@@ -128,11 +133,11 @@ fn a_worker_needs_the_token_and_a_study_with_a_command() {
     line.read_to_string(&mut answer).expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
     for token in ["guessed", ""] {
-        let said = refused(&mut worker(folder.path(), &[&address], token), "token");
+        let said = expect_refusal(&mut worker(folder.path(), &[&address], token), "token");
         assert!(!said.contains("secret") && !said.contains("guessed"), "{said}");
     }
-    refused(&mut worker(folder.path(), &[&address, "t"], "secret"), "no study is called");
-    refused(&mut worker(folder.path(), &[&address, "s"], "secret"), "command");
+    expect_refusal(&mut worker(folder.path(), &[&address, "t"], "secret"), "no study is called");
+    expect_refusal(&mut worker(folder.path(), &[&address, "s"], "secret"), "command");
     assert!(!folder.path().join("foretell-work").exists());
 }
 
@@ -145,5 +150,5 @@ fn the_table_of_an_engine_counts_for_that_engine_only() {
         |more: &[&str]| foretell(folder.path(), &[&["search", "study.toml", "--explain"], more].concat());
     let output = explain(&["--on", "workers"]).output().expect("it runs");
     assert!(output.status.success(), "{}", text(&output.stderr));
-    refused(&mut explain(&[]), "[slurm] in the study file, needs --on slurm");
+    expect_refusal(&mut explain(&[]), "[slurm] in the study file, needs --on slurm");
 }

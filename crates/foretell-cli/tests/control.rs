@@ -23,7 +23,7 @@ fn search(folder: &Path, more: &[&str], script: &str) -> Command {
 }
 
 /// A folder with a finished study of `trials` trials, none of them stopped.
-fn finished(trials: &str) -> tempfile::TempDir {
+fn finished_study(trials: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     output(&mut search(folder.path(), &["--trials", trials, "--no-stopping"], SCRIPT), 0);
     folder
@@ -45,7 +45,7 @@ fn signal(pid: &str, signal: &str) {
 
 #[test]
 fn every_line_has_its_number_and_time_and_the_result_says_how_long_it_took() {
-    let folder = finished("2");
+    let folder = finished_study("2");
     for (line, number) in lines(folder.path()).iter().zip(1..) {
         let line: Value = serde_json::from_str(line).unwrap();
         assert_eq!(
@@ -95,7 +95,7 @@ fn removing_the_lock_file_lets_no_second_search_in_and_a_strange_line_ends_the_f
 
 #[test]
 fn doctor_names_what_is_wrong_with_a_log_and_keeps_what_is_sound() {
-    let folder = finished("3");
+    let folder = finished_study("3");
     let log = folder.path().join("study/events.jsonl");
     let whole = lines(folder.path());
     type Harm = fn(&mut Vec<String>);
@@ -156,7 +156,7 @@ fn doctor_names_what_is_wrong_with_a_log_and_keeps_what_is_sound() {
 
 #[test]
 fn stop_settings_change_between_restarts_and_the_log_says_from_where() {
-    let folder = finished("3");
+    let folder = finished_study("3");
     let more = ["--trials", "6", "--policy", "median", "--burn-in", "2"];
     let (_, said) = output(&mut search(folder.path(), &more, SCRIPT), 0);
     assert!(said.contains("from trial 3 on:") && said.contains("policy median (was none)"), "{said}");
@@ -176,7 +176,7 @@ fn stop_settings_change_between_restarts_and_the_log_says_from_where() {
 
 #[test]
 fn what_may_not_change_is_refused_by_its_name() {
-    let folder = finished("3");
+    let folder = finished_study("3");
     let before = lines(folder.path());
     let start =
         ["search", "--param", "lr=log:0.5:1", "--metric", "val_acc", "--epochs", "6", "--trials", "3"];
@@ -361,7 +361,7 @@ fn the_best_are_named_with_their_parameters_and_failures_are_listed() {
 
 #[test]
 fn a_study_is_drawn_and_removed() {
-    let folder = finished("3");
+    let folder = finished_study("3");
     let drawn = foretell(folder.path(), &["study", "plot", "study"]).output().unwrap();
     assert!(drawn.status.success(), "{}", text(&drawn.stderr));
     let svg = std::fs::read_to_string(folder.path().join("study/curves.svg")).unwrap();
@@ -380,7 +380,7 @@ fn a_study_is_drawn_and_removed() {
 
 #[test]
 fn a_study_is_removed_with_all_that_foretell_wrote_beside_it() {
-    let folder = finished("2");
+    let folder = finished_study("2");
     let study = folder.path().join("study");
     for file in ["work.json", "report.html"] {
         std::fs::write(study.join(file), "").unwrap();
@@ -394,7 +394,7 @@ fn a_study_is_removed_with_all_that_foretell_wrote_beside_it() {
 
 #[test]
 fn a_picture_for_a_paper_has_the_size_that_is_given_and_no_title() {
-    let folder = finished("3");
+    let folder = finished_study("3");
     let draw = |size: &str, file: &str, code: i32| {
         let arguments = ["study", "plot", "study", "--plot-size", size, "--out", file];
         output(&mut foretell(folder.path(), &arguments), code).1
@@ -586,7 +586,7 @@ fn a_search_goes_on_when_nobody_reads_what_it_says_and_keeps_what_it_had_to_say(
 
 #[test]
 fn output_that_nobody_reads_ends_no_command_in_a_panic() {
-    let folder = finished("3");
+    let folder = finished_study("3");
     for words in [&["study", "show", "study"][..], &["study", "show", "nowhere"], &["schema"], &["--help"]] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -840,7 +840,7 @@ fn study(folder: &Path, action: &str, more: &[&str]) -> String {
 
 #[test]
 fn the_best_is_taken_away_as_a_command_line_and_as_a_file() {
-    let folder = finished("6");
+    let folder = finished_study("6");
     let lines = study(folder.path(), "best", &["--format", "args"]);
     let ran = Command::new("sh").args(["-c", lines.trim()]).output().unwrap();
     let last = text(&ran.stdout).lines().last().unwrap().to_owned();

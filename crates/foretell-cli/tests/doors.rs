@@ -30,7 +30,7 @@ fn fields(words: &str) -> Map<String, Value> {
 }
 
 /// The study that a request of these fields is.
-fn requested(mut fields: Map<String, Value>) -> StudySpec {
+fn resolve_fields(mut fields: Map<String, Value>) -> StudySpec {
     fields.insert("space".to_owned(), serde_json::json!({"lr": "log:1e-4:1"}));
     StudyRequest::from_fields(&fields).and_then(|request| request.resolve(None)).expect("a study")
 }
@@ -73,7 +73,7 @@ fn flags_make_the_study_that_a_request_of_the_same_words_makes() {
         let mut arguments: Vec<&str> = start.into_iter().chain(flags.iter().map(String::as_str)).collect();
         arguments.push("--");
         arguments.extend(COMMAND);
-        assert_eq!(begun(folder.path(), &arguments), requested(fields), "{words}");
+        assert_eq!(begun(folder.path(), &arguments), resolve_fields(fields), "{words}");
     }
 }
 
@@ -86,6 +86,6 @@ fn a_study_file_makes_the_study_that_a_request_of_the_same_words_makes() {
         let keys: String = fields.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
         let file = format!("{keys}command = {}\n[param]\nlr = \"log:1e-4:1\"\n", serde_json::json!(COMMAND));
         std::fs::write(folder.path().join("study.toml"), file).expect("it is written");
-        assert_eq!(begun(folder.path(), &["study.toml"]), requested(fields), "{words}");
+        assert_eq!(begun(folder.path(), &["study.toml"]), resolve_fields(fields), "{words}");
     }
 }

@@ -260,7 +260,7 @@ fn the_same_seed_gives_the_same_numbers_whatever_the_threads() -> Tested {
 }
 
 /// The notes of an evaluation that goes well, and its table.
-fn evaluated(path: &Path, more: &[&str]) -> Result<(String, String), Box<dyn Error>> {
+fn run_evaluation(path: &Path, more: &[&str]) -> Result<(String, String), Box<dyn Error>> {
     let path = path.to_string_lossy();
     let arguments = ["evaluate", &path, "--predictor", "last-value", "--train", "5", "--repeats", "2"];
     let output = ran(&[&arguments[..], more].concat())?;
@@ -275,16 +275,16 @@ fn runs_without_a_value_of_their_own_at_the_target_are_counted() -> Tested {
     let curves = folder.path().join("ragged.csv");
     let row = |run: u32| format!("0.{},0.{},{}\n", run + 10, run + 20, if run < 14 { "0.9" } else { "" });
     fs::write(&curves, "acc_10,acc_20,acc_30\n".to_owned() + &(0..20).map(row).collect::<String>())?;
-    let (notes, _) = evaluated(&curves, &["--observed", "0.5"])?;
+    let (notes, _) = run_evaluation(&curves, &["--observed", "0.5"])?;
     assert!(
         notes.contains("ragged: 6 of 20 runs end before step 30, so forecasts do not learn from them\n"),
         "{notes}"
     );
     assert!(notes.contains("6 of 20 runs end in empty cells"), "{notes}");
     assert!(notes.contains("; change this with --empty-ends"), "{notes}");
-    let (notes, _) = evaluated(&curves, &["--observed", "0.5", "--target", "15"])?;
+    let (notes, _) = run_evaluation(&curves, &["--observed", "0.5", "--target", "15"])?;
     assert!(notes.contains("20 of 20 runs have no value at step 15, so it is interpolated"), "{notes}");
-    let (notes, _) = evaluated(&curves, &["--observed", "0.5", "--empty-ends", "diverged"])?;
+    let (notes, _) = run_evaluation(&curves, &["--observed", "0.5", "--empty-ends", "diverged"])?;
     assert!(notes.contains("6 of 20 runs diverged at"), "{notes}");
     assert!(!notes.contains("do not learn from"), "{notes}");
     Ok(())
@@ -303,7 +303,7 @@ fn runs_of_one_setting_are_forecast_from_those_of_another() -> Tested {
     fs::write(&curves, "schedule,size,acc_1,acc_2,acc_3\n".to_owned() + &rows)?;
     let mae = |setting: &str| -> Result<f64, Box<dyn Error>> {
         let more = ["--observed", "0.7", "--train-where", "schedule=step", "--test-where", setting];
-        let (_, json) = evaluated(&curves, &[&more[..], &["--format", "json"]].concat())?;
+        let (_, json) = run_evaluation(&curves, &[&more[..], &["--format", "json"]].concat())?;
         let json: serde_json::Value = serde_json::from_str(&json)?;
         json["rows"][0]["mae_mean"].as_f64().ok_or_else(|| "no error in the row".into())
     };
@@ -330,12 +330,12 @@ fn runs_without_configuration_columns_repeat_nothing() -> Tested {
         (1..=8).map(move |epoch| format!("r{run},{epoch},{:.3}\n", 0.01 * f64::from(run * 3 + epoch)))
     });
     fs::write(&curves, "id,epoch,val_acc\n".to_owned() + &rows.collect::<String>())?;
-    let (notes, _) = evaluated(&curves, &[])?;
+    let (notes, _) = run_evaluation(&curves, &[])?;
     assert!(!notes.contains("repeat") && !notes.contains("removed"), "{notes}");
     // nor do those that a second file does not name
     fs::write(folder.path().join("configs.csv"), "id,lr\nr0,0.1\nr1,0.2\n")?;
     fs::rename(&curves, folder.path().join("curves.csv"))?;
-    let (notes, _) = evaluated(&folder.path().join("curves.csv"), &[])?;
+    let (notes, _) = run_evaluation(&folder.path().join("curves.csv"), &[])?;
     assert!(notes.contains("configurations of 2 runs joined"), "{notes}");
     assert!(!notes.contains("repeat") && !notes.contains("removed"), "{notes}");
     Ok(())
@@ -351,7 +351,7 @@ fn errors_of_tiny_losses_are_no_zeros() -> Tested {
     };
     let names: Vec<String> = (1..=8).map(|epoch| format!("loss_{epoch}")).collect();
     fs::write(&curves, names.join(",") + "\n" + &(0..20).map(row).collect::<String>())?;
-    let (_, table) = evaluated(&curves, &[])?;
+    let (_, table) = run_evaluation(&curves, &[])?;
     assert!(table.contains("e-7") && !table.contains(" 0.0000 "), "{table}");
     Ok(())
 }
@@ -361,7 +361,7 @@ fn what_cannot_be_meant_is_said() -> Tested {
     let folder = tempfile::tempdir()?;
     let curves = folder.path().join("runs.csv");
     write_curves(&curves, 20)?;
-    let (notes, _) = evaluated(&curves, &["--minimize"])?;
+    let (notes, _) = run_evaluation(&curves, &["--minimize"])?;
     assert!(
         notes.contains(
             "metric `val_acc`: smaller is better, as requested, although its name suggests that larger is"
@@ -371,9 +371,9 @@ fn what_cannot_be_meant_is_said() -> Tested {
     let long = folder.path().join("long.csv");
     let rows = (0..16).map(|row| format!("{},{},{},0.{}\n", row / 2, row % 8 / 4, row % 2, row + 10));
     fs::write(&long, "who,seed,epoch,acc\n".to_owned() + &rows.collect::<String>())?;
-    let (notes, _) = evaluated(&long, &["--id", "who", "--observed", "0.5"])?;
+    let (notes, _) = run_evaluation(&long, &["--id", "who", "--observed", "0.5"])?;
     assert!(!notes.contains("all rows form one run"), "{notes}");
-    let (notes, _) = evaluated(&curves, &["--configurations", "more.csv"])?;
+    let (notes, _) = run_evaluation(&curves, &["--configurations", "more.csv"])?;
     assert!(notes.contains("`more.csv` is not joined, because only long files"), "{notes}");
     Ok(())
 }

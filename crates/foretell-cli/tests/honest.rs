@@ -111,7 +111,7 @@ fn laid(recorded: &RecordedSet, target: Option<f64>) -> HistoryOptions {
     }
 }
 
-fn named(name: &str) -> Result<Arc<dyn Predictor>, Box<dyn Error>> {
+fn predictor_named(name: &str) -> Result<Arc<dyn Predictor>, Box<dyn Error>> {
     Ok(Arc::from(make_predictor(name, &PredictorOptions::default())?))
 }
 
@@ -234,7 +234,7 @@ fn evaluate_gives_the_forecasts_of_separate_files_bit_for_bit() -> Tested {
         let cell = Cell::read(&path)?;
         for (observed, name) in [(0.1, "ridge"), (0.25, "ridge"), (0.25, "auto"), (0.5, "ridge")] {
             let Ok(cut) = CutPoint::after_fraction(observed, cell.history.grid()) else { continue };
-            let predictor = named(name)?;
+            let predictor = predictor_named(name)?;
             let expected = cell.by_evaluate(&predictor, cut)?;
             for format in [Format::Wide, Format::Long, Format::JsonLines] {
                 if !cell.fits(format) {
@@ -262,7 +262,7 @@ fn the_command_gives_them_too() -> Tested {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/curves/cifar10-random.jsonl.gz");
     let cell = Cell::read(&own)?;
     let cut = CutPoint::after_fraction(0.3, cell.history.grid())?;
-    let expected = cell.by_evaluate(&named("auto")?, cut)?;
+    let expected = cell.by_evaluate(&predictor_named("auto")?, cut)?;
     for format in [Format::Long, Format::JsonLines] {
         let (finished, running) = cell.write(folder.path(), cut, format)?;
         let target = cell.target().ok_or("no target")?.to_string();

@@ -30,7 +30,7 @@ fn search(folder: &Path, metric: &str, (epochs, trials): (u32, u32), script: &st
 }
 
 /// The reported steps and values of each trial.
-fn reported(folder: &Path) -> Vec<(u64, u64, f64)> {
+fn reported_values(folder: &Path) -> Vec<(u64, u64, f64)> {
     let records = records(folder);
     let reports = records.iter().filter(|record| record["event"] == "reported");
     let number = |value: &Value| value.as_u64().unwrap();
@@ -55,7 +55,7 @@ for epoch in range(1, 7):
 "#;
     let ended = search(folder.path(), "validation accuracy", (6, 6), script).output().unwrap();
     json(&ended);
-    let reports = reported(folder.path());
+    let reports = reported_values(folder.path());
     assert_eq!(reports.len(), 36, "{reports:?}");
     assert!(
         reports.iter().all(|&(_, step, value)| (value - step as f64 / 10.0).abs() <= 0.0101),
@@ -76,7 +76,7 @@ for epoch in range(1, 21):
 "#;
     let result = json(&search(folder.path(), "val_acc", (20, 3), script).output().unwrap());
     assert_eq!(result["trials"]["completed"], 3, "{result}");
-    let steps: Vec<u64> = reported(folder.path()).into_iter().map(|(_, step, _)| step).collect();
+    let steps: Vec<u64> = reported_values(folder.path()).into_iter().map(|(_, step, _)| step).collect();
     assert_eq!(steps, [10, 20, 10, 20, 10, 20]);
 }
 
@@ -130,7 +130,7 @@ print(f"{summary}", flush=True)
         assert_eq!(said.matches("each trial trains 3 times").count(), 1, "{said}");
         assert!(said.contains(word), "{said}");
         assert_eq!(result["epochs"]["spent"], 45, "{result}");
-        let reports = reported(folder.path());
+        let reports = reported_values(folder.path());
         let ends: Vec<f64> = reports.iter().filter(|report| report.1 == 5).map(|report| report.2).collect();
         assert!(ends.len() == 3 && ends.iter().all(|end| (end - 0.51).abs() <= 0.0101), "{reports:?}");
         let firsts = reports.iter().filter(|report| report.1 < 5);

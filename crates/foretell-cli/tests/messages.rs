@@ -66,7 +66,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 /// The output of the command, with its exit code.
-fn printed(output: &Output) -> String {
+fn output_without_times(output: &Output) -> String {
     let code = output.status.code().expect("the command ends by itself");
     let printed = format!("{}{}exit code {code}\n", text(&output.stderr), text(&output.stdout));
     // how long it took is another time each time
@@ -116,7 +116,7 @@ fn messages_on_bad_input() {
     for (name, arguments) in cases {
         let output = run(folder.path(), arguments);
         assert_ne!(output.status.code(), Some(0), "{name}");
-        insta::assert_snapshot!(format!("error-{name}"), printed(&output));
+        insta::assert_snapshot!(format!("error-{name}"), output_without_times(&output));
     }
 }
 
@@ -126,18 +126,18 @@ fn reports_of_a_study() {
     std::fs::write(folder.path().join("train.sh"), TRAINER).unwrap();
     let report = |name: &str, arguments: &[&str]| {
         let output = run(folder.path(), arguments);
-        insta::assert_snapshot!(format!("report-{name}"), printed(&output));
+        insta::assert_snapshot!(format!("report-{name}"), output_without_times(&output));
     };
     report("search", &STUDY);
     report("search-again", &STUDY);
     report("study-show", &["study", "show", "study"]);
     // how much memory it took, and whether it lasted long enough for that to be measured, differs
-    let shown = printed(&run(folder.path(), &["study", "show", "study", "6"]));
+    let shown = output_without_times(&run(folder.path(), &["study", "show", "study", "6"]));
     let used = regex::Regex::new("used: memory .*\n").unwrap();
     insta::assert_snapshot!("report-study-trial", used.replace_all(&shown, ""));
     report("study-no-trial", &["study", "show", "study", "16"]);
     report("study-doctor", &["study", "doctor", "study"]);
-    let listed = printed(&run(folder.path(), &["study", "ls", "."]));
+    let listed = output_without_times(&run(folder.path(), &["study", "ls", "."]));
     let day = regex::Regex::new(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}").unwrap();
     insta::assert_snapshot!("report-study-ls", day.replace_all(&listed, "YYYY-MM-DD HH:MM"));
 }
@@ -149,7 +149,7 @@ fn reports_on_recorded_runs() {
     std::fs::write(folder.path().join("running.csv"), curves(3, 4)).unwrap();
     let report = |name: &str, arguments: &[&str]| {
         let output = run(folder.path(), arguments);
-        insta::assert_snapshot!(format!("report-{name}"), printed(&output));
+        insta::assert_snapshot!(format!("report-{name}"), output_without_times(&output));
     };
     report("forecast", &["forecast", "--history", "runs.csv", "running.csv", "--predictor", "ridge"]);
     report(

@@ -23,7 +23,7 @@ fn search(folder: &Path, pause: &str, more: &[&str]) -> std::process::Command {
     command
 }
 
-fn killed(mut child: Child) {
+fn kill_and_wait(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -36,7 +36,7 @@ fn doctor(folder: &Path, more: &[&str]) -> Output {
     foretell(folder, &[&["study", "doctor", "study", "--format", "json"], more].concat()).output().unwrap()
 }
 
-fn trained(folder: &Path) -> u64 {
+fn trained_epoch_count(folder: &Path) -> u64 {
     fs::read_to_string(folder.join("trained")).map_or(0, |text| text.lines().count() as u64)
 }
 
@@ -92,24 +92,28 @@ fn epochs_that_nobody_trained_do_not_count() {
     let first = search(folder, "0", &["--trials", "1"]).spawn().unwrap();
     let log = || fs::read_to_string(folder.join("study/events.jsonl")).unwrap_or_default();
     wait_for("two reports", || log().matches("\"reported\"").count() >= 2);
-    killed(first);
+    kill_and_wait(first);
     for _ in 0..3 {
         let again = search(folder, "5", &["--trials", "1"]).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(700));
-        killed(again);
+        kill_and_wait(again);
     }
     let counted = show(folder)["epochs"]["spent"].as_u64().unwrap();
-    assert!(counted <= trained(folder), "{counted} epochs of {}", trained(folder));
-    let before = trained(folder);
+    assert!(counted <= trained_epoch_count(folder), "{counted} epochs of {}", trained_epoch_count(folder));
+    let before = trained_epoch_count(folder);
     let result = json(&search(folder, "0", &["--trials", "1", "--max-epochs", "50"]).output().unwrap());
     let spent = result["epochs"]["spent"].as_u64().unwrap();
     // lines printed just before a kill may not have been read
-    assert_eq!(trained(folder), before + 6);
-    assert!(spent > 6 && spent <= trained(folder), "{spent} epochs of {}", trained(folder));
+    assert_eq!(trained_epoch_count(folder), before + 6);
+    assert!(
+        spent > 6 && spent <= trained_epoch_count(folder),
+        "{spent} epochs of {}",
+        trained_epoch_count(folder)
+    );
 }
 
 /// A finished study of four trials.
-fn finished(folder: &Path) {
+fn finish_study(folder: &Path) {
     let output = search(folder, "0", &["--trials", "4", "--sampler", "random"]).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
 }
@@ -141,7 +145,7 @@ fn starts(folder: &Path, trial: u64) -> Vec<Value> {
 fn a_lost_start_gets_the_configuration_of_its_folder_or_none_and_never_another() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    finished(folder);
+    finish_study(folder);
     let params = folder.join("study/trials/0002/params.json");
     let true_one: Value = serde_json::from_str(&fs::read_to_string(&params).unwrap()).unwrap();
     lose_start(folder, 2);
@@ -193,7 +197,7 @@ fn damaged_and_blank_lines_at_the_end_are_repaired_and_every_sound_record_is_kep
     for rubbish in ["x\ny\n", "\n\n\n", "{\"v\":2,\"crc\":\"00000000\",\"seq\":1\n{\"v\":2,\"cr"] {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
-        finished(folder);
+        finish_study(folder);
         let whole = records(folder);
         let path = folder.join("study/events.jsonl");
         OpenOptions::new().append(true).open(&path).unwrap().write_all(rubbish.as_bytes()).unwrap();
@@ -210,7 +214,7 @@ fn damaged_and_blank_lines_at_the_end_are_repaired_and_every_sound_record_is_kep
 fn a_tail_of_zeros_or_of_rubbish_takes_neither_memory_nor_time() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    finished(folder);
+    finish_study(folder);
     let path = folder.join("study/events.jsonl");
     let sound = fs::read(&path).unwrap();
     let mut file = OpenOptions::new().write(true).open(&path).unwrap();
@@ -284,7 +288,7 @@ fn with_what_every_unix_system_has_trials_run_are_killed_with_their_search_and_g
     wait_for("two trials", || (0..2).all(|trial| leader(trial).is_some()));
     let pids: Vec<u64> = (0..2).filter_map(leader).collect();
     assert!(pids.iter().all(|&pid| runs(pid)));
-    killed(first);
+    kill_and_wait(first);
     wait_for("the trials end with their search", || !pids.iter().any(|&pid| runs(pid)));
     let result = json(&portable("0").output().unwrap());
     assert_eq!(

@@ -35,7 +35,7 @@ fn write_run(folder: &Path, run: u32, epochs: u32, status: u32) {
     .unwrap();
 }
 
-fn done(folder: &Path, words: &[&str]) -> (String, String) {
+fn run_command(folder: &Path, words: &[&str]) -> (String, String) {
     let output = foretell(folder, words).output().unwrap();
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");
@@ -46,7 +46,7 @@ fn done(folder: &Path, words: &[&str]) -> (String, String) {
 fn a_folder_of_logs_gives_the_answer_a_picture_and_a_report() {
     let folder = tempfile::tempdir().unwrap();
     store(folder.path(), 20);
-    let (answer, said) = done(
+    let (answer, said) = run_command(
         folder.path(),
         &["replay", "mlruns", "--orderings", "2", "--policy", "srm", "--predictor", "mean-gain"],
     );
@@ -82,7 +82,7 @@ fn runs_that_failed_are_left_out_of_a_replay_and_counted_first() {
         "--report",
         "r.html",
     ];
-    let (answer, said) = done(folder.path(), &words);
+    let (answer, said) = run_command(folder.path(), &words);
     assert!(said.lines().next().unwrap().contains("not used as completed runs: 28 failed"), "{said}");
     assert!(
         answer.contains("12 completed runs of 10 points") && answer.contains("28 unfinished runs"),
@@ -96,10 +96,10 @@ fn a_list_tells_what_there_is_as_text_and_as_json() {
     let folder = tempfile::tempdir().unwrap();
     store(folder.path(), 3);
     write_run(folder.path(), 3, 2, 4);
-    let (list, _) = done(folder.path(), &["import", "--list", "mlruns"]);
+    let (list, _) = run_command(folder.path(), &["import", "--list", "mlruns"]);
     assert!(list.starts_with("4 runs (4 of MLflow); 1 failed"), "{list}");
     assert!(list.contains("without --metric: val/acc") && list.contains("settings: lr"), "{list}");
-    let (list, _) = done(folder.path(), &["import", "--list", "--json", "mlruns"]);
+    let (list, _) = run_command(folder.path(), &["import", "--list", "--json", "mlruns"]);
     let list: Value = serde_json::from_str(&list).unwrap();
     let metric = &list["metrics"][0];
     assert_eq!(
@@ -114,7 +114,7 @@ fn a_list_tells_what_there_is_as_text_and_as_json() {
 fn an_import_is_read_alike_and_updated_only_where_files_changed() {
     let folder = tempfile::tempdir().unwrap();
     store(folder.path(), 6);
-    let (first, _) = done(folder.path(), &["import", "mlruns"]);
+    let (first, _) = run_command(folder.path(), &["import", "mlruns"]);
     assert!(
         first.starts_with("6 runs (6 of MLflow); `val/acc` is 1 of 2 metrics\n6 runs with 60 values"),
         "{first}"
@@ -124,10 +124,10 @@ fn an_import_is_read_alike_and_updated_only_where_files_changed() {
     assert!(before.contains("\"ended\":\"finished\"") && before.contains("\"seconds\":60.0"), "{before}");
     write_run(folder.path(), 6, 10, 3);
     fs::remove_dir_all(folder.path().join(format!("mlruns/1/{:032x}", 0))).unwrap();
-    let (second, _) = done(folder.path(), &["import", "mlruns", "--update"]);
+    let (second, _) = run_command(folder.path(), &["import", "mlruns", "--update"]);
     assert!(second.starts_with("5 runs kept, 1 run new or read again (6 before)"), "{second}");
     let updated = curves();
-    let (whole, _) = done(folder.path(), &["import", "mlruns", "--force", "--out", "whole.jsonl"]);
+    let (whole, _) = run_command(folder.path(), &["import", "mlruns", "--force", "--out", "whole.jsonl"]);
     assert!(whole.starts_with("6 runs"), "{whole}");
     let mut expected: Vec<String> =
         fs::read_to_string(folder.path().join("whole.jsonl")).unwrap().lines().map(str::to_owned).collect();
@@ -148,8 +148,8 @@ fn an_import_is_read_alike_and_updated_only_where_files_changed() {
         "--format",
         "json",
     ];
-    let (by_logs, _) = done(folder.path(), &[&words[..], &["mlruns"]].concat());
-    let (by_file, _) = done(folder.path(), &[&words[..], &["whole.jsonl"]].concat());
+    let (by_logs, _) = run_command(folder.path(), &[&words[..], &["mlruns"]].concat());
+    let (by_file, _) = run_command(folder.path(), &[&words[..], &["whole.jsonl"]].concat());
     let scores = |text: &str| serde_json::from_str::<Value>(text).unwrap()["rows"][0]["mae"].clone();
     assert_eq!(scores(&by_logs), scores(&by_file));
 }
@@ -160,7 +160,7 @@ fn the_export_of_wandb_gives_all_of_its_runs() {
     let header = "\"Step\",\"net-a - val_loss\",\"net-a - val_loss__MIN\",\"net-a - val_loss__MAX\",\"net-b - val_loss\",\"net-b - val_loss__MIN\",\"net-b - val_loss__MAX\"\n";
     let rows = "\"1\",\"0.9\",\"0.9\",\"0.9\",\"0.8\",\"0.8\",\"0.8\"\n\"2\",\"0.7\",\"0.7\",\"0.7\",\"\",\"\",\"\"\n\"3\",\"0.6\",\"0.6\",\"0.6\",\"0.5\",\"0.5\",\"0.5\"\n";
     fs::write(folder.path().join("wandb.csv"), [header, rows].concat()).unwrap();
-    let (said, _) = done(folder.path(), &["import", "wandb.csv"]);
+    let (said, _) = run_command(folder.path(), &["import", "wandb.csv"]);
     assert!(said.starts_with("2 runs (2 of W&B's export)\n2 runs with 5 values of val_loss"), "{said}");
 }
 
@@ -188,12 +188,12 @@ fn a_table_says_first_how_many_metrics_it_leaves_out() {
     let folder = tempfile::tempdir().unwrap();
     let rows = "run_id,epoch,lr,val_acc,val_loss,train_loss\na,1,0.1,0.5,1.0,1.1\na,2,0.1,0.6,0.9,1.0\nb,1,0.2,0.4,1.0,1.1\nb,2,0.2,0.7,0.8,0.9\n";
     fs::write(folder.path().join("runs.csv"), rows).unwrap();
-    let (said, _) = done(folder.path(), &["import", "runs.csv"]);
+    let (said, _) = run_command(folder.path(), &["import", "runs.csv"]);
     assert!(
         said.starts_with("`val_acc` is 1 of 3 metrics in the file\n2 runs with 4 values of val_acc"),
         "{said}"
     );
-    let (said, _) = done(folder.path(), &["import", "--list", "runs.csv"]);
+    let (said, _) = run_command(folder.path(), &["import", "--list", "runs.csv"]);
     assert!(said.starts_with("`val_acc` is 1 of 3 metrics in the file\n2 runs"), "{said}");
 }
 
@@ -203,7 +203,7 @@ fn a_state_of_transformers_says_first_that_it_has_more_metrics() {
     let state = r#"{"global_step": 4, "max_steps": 8, "num_train_epochs": 2, "log_history": [
         {"epoch": 0.5, "loss": 1.0, "step": 2}, {"epoch": 1.0, "eval_loss": NaN, "step": 4}, {"epoch": 1.0, "loss": 0.5, "step": 4}]}"#;
     fs::write(folder.path().join("trainer_state.json"), state).unwrap();
-    let (said, _) = done(folder.path(), &["import", "trainer_state.json", "--metric", "loss"]);
+    let (said, _) = run_command(folder.path(), &["import", "trainer_state.json", "--metric", "loss"]);
     let first = said.lines().next().unwrap();
     assert!(
         first.contains("not used as completed runs: 1 stopped early; `loss` is 1 of 2 metrics"),
@@ -223,6 +223,6 @@ fn too_few_runs_at_the_target_say_which_step_enough_of_them_reach() {
     assert!(said.contains("2 of 6 runs reach step 10, but a replay needs at least 4"), "{said}");
     assert!(said.contains("Use --target 6, which 5 runs reach"), "{said}");
     // without --target a step is chosen that enough of them reach
-    let (answer, _) = done(folder.path(), &["replay", "mlruns", "--orderings", "2"]);
+    let (answer, _) = run_command(folder.path(), &["replay", "mlruns", "--orderings", "2"]);
     assert!(answer.contains("5 completed runs of 6 points"), "{answer}");
 }

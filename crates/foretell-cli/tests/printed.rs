@@ -62,7 +62,7 @@ fn runs(path: &Path) -> Vec<(Vec<Point>, String, String)> {
 }
 
 /// The points recorded in the log of the study in `folder/o`.
-fn recorded(folder: &Path) -> Vec<Point> {
+fn recorded_points(folder: &Path) -> Vec<Point> {
     let log = std::fs::read_to_string(folder.join("o/events.jsonl")).unwrap_or_default();
     let records = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["record"].clone());
     records
@@ -138,7 +138,7 @@ fn live(case: &Value, folder: &Path) -> Outcome {
     let command = command(case, folder);
     arguments.extend(command.iter().map(String::as_str).chain(["--lr", "{lr}"]));
     let output = foretell(folder, &arguments).output().unwrap();
-    let curve = recorded(folder);
+    let curve = recorded_points(folder);
     let failed = curve.is_empty();
     Outcome {
         curves: vec![curve],
@@ -169,7 +169,7 @@ fn init(case: &Value, folder: &Path) -> Outcome {
     let output = foretell(folder, &["search", "study.toml", "--trials", "1", "--no-stopping", "--out", "o"])
         .output()
         .unwrap();
-    let curve = recorded(folder);
+    let curve = recorded_points(folder);
     let failed = curve.is_empty();
     Outcome {
         curves: vec![curve],

@@ -24,7 +24,7 @@ fn write_curves(path: &Path, runs: u32, epochs: u32) -> std::io::Result<()> {
     fs::write(path, text)
 }
 
-fn replayed(arguments: &[&str]) -> Result<serde_json::Value, Box<dyn Error>> {
+fn run_replay(arguments: &[&str]) -> Result<serde_json::Value, Box<dyn Error>> {
     let output = ran(&[&["replay"], arguments, &["--format", "json"]].concat())?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(serde_json::from_slice(&output.stdout)?)
@@ -38,7 +38,7 @@ fn the_json_has_the_fields_that_scripts_depend_on() -> Tested {
     let path = curves.to_string_lossy();
     let flags =
         ["--policy", "none,last-value,oracle", "--burn-in", "10", "--orderings", "4", "--sampler", "random"];
-    let document = replayed(
+    let document = run_replay(
         &[&[&*path], &flags[..], &["--stop-probability", "0.95", "--agreeing-checks", "1,2"]].concat(),
     )?;
     assert_eq!(document["schema"], "foretell.replay/1");
@@ -108,7 +108,7 @@ fn several_sets_are_summed_up_by_family() -> Tested {
     let paths = sets.each_ref().map(|set| set.to_string_lossy());
     let paths: Vec<&str> = paths.iter().map(|path| &**path).collect();
     let flags = ["--policy", "none,median,oracle", "--burn-in", "5", "--orderings", "3"];
-    let document = replayed(&[&paths[..], &flags[..]].concat())?;
+    let document = run_replay(&[&paths[..], &flags[..]].concat())?;
     let families = &document["families"];
     assert_eq!(families["sets"], serde_json::json!({"cnn": ["cnn-small", "cnn_large"], "lstm": ["lstm"]}));
     let rows = document["rows"].as_array().ok_or("rows is no list")?;
@@ -134,7 +134,7 @@ fn f_hyperband_spends_less_than_its_plan_and_shows_the_bound() -> Tested {
     let path = curves.to_string_lossy();
     let flags = ["--scheduler", "f-hyperband", "--predictor", "last-value", "--runs", "5", "--burn-in", "15"];
     let more = ["--reference", "rung,level", "--kappa", "1,0.25", "--orderings", "2"];
-    let document = replayed(&[&[&*path], &flags[..], &more[..]].concat())?;
+    let document = run_replay(&[&[&*path], &flags[..], &more[..]].concat())?;
     let rows = document["rows"].as_array().ok_or("rows is no list")?;
     assert_eq!(rows.len(), 1 + 4 + 4, "none once, srm and oracle with each reference and kappa");
     // 27, 3: 27·1 + 9·2 + 3·6 + 18, 12·3 + 4·6 + 18, 6·9 + 2·18, 4·27: a run with resumed rungs
@@ -333,7 +333,7 @@ fn the_settings_of_search_are_marked_and_a_study_has_the_size_that_was_asked_for
     write_curves(&curves, 45, 10)?;
     let (path, written) = (curves.to_string_lossy(), orders.to_string_lossy());
     let flags = ["--policy", "srm", "--predictor", "last-value", "--study-size", "20", "--orderings", "3"];
-    let document = replayed(&[&[&*path], &flags[..], &["--write-orders", &*written]].concat())?;
+    let document = run_replay(&[&[&*path], &flags[..], &["--write-orders", &*written]].concat())?;
     let rows = document["rows"].as_array().ok_or("rows is no list")?;
     let usual: Vec<_> = rows.iter().filter(|row| row["default"] == true).collect();
     assert_eq!(usual.len(), 1);
@@ -365,7 +365,7 @@ fn samplers_take_recorded_runs_and_the_best_so_far_is_in_the_json() -> Tested {
         "ridge",
     ];
     let figure = ["--figure", "best-so-far", "--plot", &*drawn];
-    let document = replayed(&[&[&*path][..], &flags, &figure].concat())?;
+    let document = run_replay(&[&[&*path][..], &flags, &figure].concat())?;
     let rows = document["rows"].as_array().ok_or("no rows")?;
     assert_eq!(
         rows.iter().map(|row| row["sampler"].as_str()).collect::<Vec<_>>(),
@@ -399,7 +399,7 @@ fn by_default_a_short_table_compares_the_cautions_with_the_usual_peers() -> Test
     write_curves(&curves, 40, 10)?;
     let path = curves.to_string_lossy();
     let policies = |flags: &[&str]| -> Result<Policies, Box<dyn Error>> {
-        let document = replayed(&[&[&*path, "--orderings", "2"], flags].concat())?;
+        let document = run_replay(&[&[&*path, "--orderings", "2"], flags].concat())?;
         let rows = document["rows"].as_array().ok_or("rows is no list")?;
         let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
         Ok(rows.iter().map(|row| (text(&row["policy"]).unwrap_or_default(), text(&row["caution"]))).collect())
@@ -434,12 +434,21 @@ fn the_stopping_of_a_study_file_is_replayed() -> Tested {
         &study,
         "command = [\"python\", \"train.py\", \"{lr}\"]\nmetric = \"acc\"\npolicy = \"patience\"\npatience = 1\ntrials = 500\n[param]\nlr = \"log:1e-4:1\"\n",
     )?;
-    let document = replayed(&[&*file, &*path, "--orderings", "3"])?;
+    let document = run_replay(&[&*file, &*path, "--orderings", "3"])?;
     let rows = document["rows"].as_array().ok_or("rows is no list")?;
     let policies: Vec<_> = rows.iter().map(|row| row["policy"].as_str().unwrap_or_default()).collect();
     assert_eq!(policies, ["none", "patience", "oracle"]);
-    let named =
-        replayed(&[&*path, "--policy", "patience", "--patience", "1", "--burn-in", "3", "--orderings", "3"])?;
+    let named = run_replay(&[
+        &*path,
+        "--policy",
+        "patience",
+        "--patience",
+        "1",
+        "--burn-in",
+        "3",
+        "--orderings",
+        "3",
+    ])?;
     assert_eq!(rows[1]["epochs_spent"], named["rows"][0]["epochs_spent"]);
     assert_eq!(rows[1]["burn_in"], 3);
     for (words, part) in [
@@ -466,13 +475,13 @@ fn a_study_file_with_brackets_is_replayed_and_a_flag_changes_its_caution() -> Te
         fs::write(&study, text)
     };
     written("scheduler = \"f-hyperband\"")?;
-    let document = replayed(&[&*file, &*path, "--orderings", "2"])?;
+    let document = run_replay(&[&*file, &*path, "--orderings", "2"])?;
     let rows = document["rows"].as_array().ok_or("rows is no list")?;
     let best = |row: &serde_json::Value| row["best_of_run_mean"].is_number();
     assert_eq!(rows.iter().map(best).collect::<Vec<_>>(), [false, true, true], "none, f-hyperband, oracle");
     written("caution = \"safe\"")?;
     let caution = |flags: &[&str]| -> Result<serde_json::Value, Box<dyn Error>> {
-        let document = replayed(&[&[&*file, &*path, "--orderings", "2"], flags].concat())?;
+        let document = run_replay(&[&[&*file, &*path, "--orderings", "2"], flags].concat())?;
         Ok(document["rows"][1]["caution"].clone())
     };
     assert_eq!((caution(&[])?, caution(&["--caution", "fast"])?), ("safe".into(), "fast".into()));
@@ -526,10 +535,11 @@ fn every_command_of_a_row_is_one_that_search_accepts() -> Tested {
     let path = curves.to_string_lossy();
     let all = ["--policy", "none,srm,last-value,chain,median,patience,asha,lce,i-epoch,oracle"];
     let few = ["--orderings", "1", "--study-size", "12", "--predictor", "ridge", "--draws", "2"];
-    let mut documents = vec![replayed(&[&[&*path], &few[..4]].concat())?];
-    documents.push(replayed(&[&[&*path], &all[..], &few, &["--patience", "3"]].concat())?);
-    documents
-        .push(replayed(&[&[&*path, "--policy", "chain,srm", "--caution", "safe,fast"], &few[..4]].concat())?);
+    let mut documents = vec![run_replay(&[&[&*path], &few[..4]].concat())?];
+    documents.push(run_replay(&[&[&*path], &all[..], &few, &["--patience", "3"]].concat())?);
+    documents.push(run_replay(
+        &[&[&*path, "--policy", "chain,srm", "--caution", "safe,fast"], &few[..4]].concat(),
+    )?);
     let mut commands = std::collections::BTreeSet::new();
     for row in documents.iter().flat_map(|document| document["rows"].as_array().into_iter().flatten()) {
         let is_for_searches =

@@ -82,7 +82,7 @@ fn records_of(folder: &Path, events: &[&str]) -> Vec<Value> {
 }
 
 /// How often each (trial, epoch) was trained, by the trials' own account.
-fn trained(folder: &Path) -> BTreeMap<String, usize> {
+fn training_counts(folder: &Path) -> BTreeMap<String, usize> {
     let mut epochs = BTreeMap::new();
     for line in std::fs::read_to_string(folder.join("trained")).unwrap().lines() {
         *epochs.entry(line.to_owned()).or_default() += 1;
@@ -103,7 +103,7 @@ fn hyperband_pauses_trials_at_rungs_and_trains_no_epoch_twice() {
     assert_eq!(result["epochs"]["spent"], 2 * 69);
     assert_eq!(result["epochs"]["from_scratch"], 2 * 78);
     assert_eq!(result["epochs"]["full_training"], 34 * 9);
-    let epochs = trained(folder.path());
+    let epochs = training_counts(folder.path());
     assert_eq!(epochs.len(), 138);
     assert!(epochs.values().all(|&times| times == 1), "{epochs:?}");
     let checkpoints =
@@ -128,7 +128,7 @@ fn f_hyperband_stops_inside_the_rungs_and_asha_needs_no_waiting() {
     let result = json(&parallel_search(asha.path(), "3", &flags).output().unwrap());
     assert_eq!(result["trials"]["total"], 18);
     assert!(result["trials"]["completed"].as_u64().unwrap() >= 2, "{}", result["trials"]);
-    assert!(trained(asha.path()).values().all(|&times| times == 1));
+    assert!(training_counts(asha.path()).values().all(|&times| times == 1));
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn bad_plans_are_one_clear_error_and_exit_code_2() {
 /// the last stop, and decisions to continue at epochs of a rung in which the trial was stopped.
 ///
 /// Only the first report of each epoch counts: a trial that resumes with AGAIN repeats earlier ones.
-fn counted(folder: &Path, kind: &str) -> Vec<Value> {
+fn counted_records(folder: &Path, kind: &str) -> Vec<Value> {
     let all = records_of(folder, &["started", "decided", "reported", "paused", "completed", "failed"]);
     let trial_of = |record: &Value| record["trial"].as_u64().unwrap();
     let started = |(_, record): &(usize, &Value)| record["event"] == "started";
@@ -393,7 +393,8 @@ fn kill_often(flags: &[&str], kills: u64) {
     let survived = json(&search(wild.path(), flags).env("AGAIN", "1").output().unwrap());
     for event in ["reported", "decided", "paused", "completed", "failed"] {
         // not assert_eq, which would print hundreds of records
-        let (mut expected, found) = (counted(calm.path(), event), counted(wild.path(), event));
+        let (mut expected, found) =
+            (counted_records(calm.path(), event), counted_records(wild.path(), event));
         // a kill between a report and the decision to continue loses that decision, and nothing depends on it
         let decided: BTreeSet<String> =
             found.iter().map(|r| format!("{} {}", r["trial"], r["step"])).collect();

@@ -93,7 +93,7 @@ impl Searched {
 }
 
 /// The program in C, or a word on why it is left out.
-fn compiled(folder: &Path) -> bool {
+fn compile_program(folder: &Path) -> bool {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/strangers/train.c");
     let built = Command::new("cc").arg("-o").arg(folder.join("train")).arg(source).arg("-lm").status();
     let is_built = built.is_ok_and(|status| status.success());
@@ -120,7 +120,7 @@ fn the_trainer_of_transformers() {
 #[test]
 fn a_program_in_c_that_flushes_and_one_that_does_not() {
     let folder = tempfile::tempdir().unwrap();
-    if compiled(folder.path()) {
+    if compile_program(folder.path()) {
         search(folder.path(), "val_acc", &["./train", "{lr}", "flush"]).is_true_and_stopped();
         let other = tempfile::tempdir().unwrap();
         std::fs::copy(folder.path().join("train"), other.path().join("train")).unwrap();
@@ -131,7 +131,7 @@ fn a_program_in_c_that_flushes_and_one_that_does_not() {
 #[test]
 fn what_is_written_at_the_end_is_trained_and_not_saved() {
     let folder = tempfile::tempdir().unwrap();
-    if compiled(folder.path()) {
+    if compile_program(folder.path()) {
         // in a pipe inside the command the C library holds the lines back
         let searched = search(folder.path(), "val_acc", &["sh", "-c", "./train {lr} | cat"]);
         searched.is_true(|counted| counted);

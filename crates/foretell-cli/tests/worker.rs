@@ -36,7 +36,7 @@ fn worker(folder: &Path, address: &str, more: &[&str]) -> Child {
     foretell(folder, &words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-fn ended(child: Child) -> (Option<i32>, String, String) {
+fn wait_for_output(child: Child) -> (Option<i32>, String, String) {
     let output = child.wait_with_output().unwrap();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
@@ -64,10 +64,10 @@ fn two_workers_finish_a_study_and_its_decisions_are_those_of_its_log() {
     let folder = tempfile::tempdir().unwrap();
     let search = owner(folder.path(), &["--trials", "20", "--seed", "3"], "0.02");
     let workers = [worker(folder.path(), "study", &["--slots", "2"]), worker(folder.path(), "study", &[])];
-    let (code, result, said) = ended(search);
+    let (code, result, said) = wait_for_output(search);
     assert_eq!(code, Some(0), "{said}");
     for worker in workers {
-        let (code, _, said) = ended(worker);
+        let (code, _, said) = wait_for_output(worker);
         assert_eq!(code, Some(0), "{said}");
     }
     let result: Value = serde_json::from_str(&result).unwrap();
@@ -88,13 +88,13 @@ fn a_worker_that_is_asked_to_end_hands_back_its_trial_which_goes_on_from_its_che
     wait_for("a checkpoint", || std::fs::read_to_string(&checkpoint).is_ok_and(|it| it.trim() == "2"));
     let killed = std::process::Command::new("kill").args(["-TERM", &first.id().to_string()]).status();
     assert!(killed.unwrap().success());
-    let (code, _, said) = ended(first);
+    let (code, _, said) = wait_for_output(first);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("handed back"), "{said}");
     let second = worker(folder.path(), "study", &[]);
-    let (code, _, said) = ended(search);
+    let (code, _, said) = wait_for_output(search);
     assert_eq!(code, Some(0), "{said}");
-    let (_, _, worked) = ended(second);
+    let (_, _, worked) = wait_for_output(second);
     assert!(worked.contains("trial 0 starts after epoch 2"), "{worked}");
     let own = &trials(folder.path())[&0];
     assert_eq!(own.len(), 7, "six epochs, each once, and an end: {own:?}");
@@ -119,13 +119,13 @@ fn a_trial_that_starts_again_twice_without_a_new_epoch_ends_with_that_reason() {
         wait_for(line, || seen() >= so_many);
         let killed = std::process::Command::new("kill").args(["-TERM", &first.id().to_string()]).status();
         assert!(killed.unwrap().success());
-        let (code, _, said) = ended(first);
+        let (code, _, said) = wait_for_output(first);
         assert!(code == Some(0) && said.contains("handed back"), "{said}");
     }
     let last = worker(folder.path(), "study", &[]);
-    let (code, _, said) = ended(search);
+    let (code, _, said) = wait_for_output(search);
     assert_eq!(code, Some(0), "{said}");
-    let _ = ended(last);
+    let _ = wait_for_output(last);
     assert!(said.contains("it started 3 times without passing epoch"), "{said}");
     assert!(
         said.contains("a time limit or a lost machine") && said.contains("FORETELL_CHECKPOINT_DIR"),
@@ -150,12 +150,12 @@ fn a_signal_to_all_processes_of_a_job_is_no_failure() {
         assert!(std::process::Command::new("kill").args(["-TERM", "--", &whom]).status().unwrap().success());
         std::thread::sleep(Duration::from_millis(50));
     }
-    let (code, _, said) = ended(first);
+    let (code, _, said) = wait_for_output(first);
     assert!(code == Some(0) && said.contains("is handed back"), "{said}");
     let second = worker(folder.path(), "study", &[]);
-    let (code, _, said) = ended(search);
+    let (code, _, said) = wait_for_output(search);
     assert_eq!(code, Some(0), "{said}");
-    ended(second);
+    wait_for_output(second);
     assert!(!trials(folder.path())[&0].iter().any(|record| record.contains("failed")));
 }
 
@@ -198,10 +198,10 @@ fn a_search_that_is_killed_and_started_again_keeps_its_workers_and_loses_no_repo
     search.kill().unwrap();
     search.wait().unwrap();
     std::thread::sleep(Duration::from_secs(1));
-    let (code, _, said) = ended(start());
+    let (code, _, said) = wait_for_output(start());
     assert_eq!(code, Some(0), "{said}");
     for worker in workers {
-        let (code, _, said) = ended(worker);
+        let (code, _, said) = wait_for_output(worker);
         assert_eq!(code, Some(0), "{said}");
         assert!(!said.contains("is left"), "a trial was taken away: {said}");
     }
@@ -270,7 +270,7 @@ fn a_line_that_drops_delays_doubles_and_reorders_leaves_the_same_log() {
         let server = place(folder.path());
         let address = if is_bad { bad_line(server) } else { server };
         let workers = [worker(folder.path(), &address, &[]), worker(folder.path(), &address, &[])];
-        let (code, _, said) = ended(search);
+        let (code, _, said) = wait_for_output(search);
         assert_eq!(code, Some(0), "{said}");
         for mut worker in workers {
             let _ = worker.kill();
@@ -325,7 +325,7 @@ fn cut_off(is_time: impl Fn(&Path) -> bool) {
     let mut other = worker(folder.path(), "study", &[]);
     std::thread::sleep(Duration::from_secs(6));
     is_cut.store(false, Ordering::SeqCst);
-    let (code, result, said) = ended(search);
+    let (code, result, said) = wait_for_output(search);
     assert_eq!(code, Some(0), "{said}");
     for worker in [&mut cut, &mut other] {
         let _ = worker.kill();
@@ -381,7 +381,7 @@ fn a_metric_that_no_trial_prints_is_refused_at_the_first_trial_as_in_a_local_sea
         .unwrap();
     wait_for("the search serves", || folder.path().join("study/access.json").is_file());
     let mut worker = worker(folder.path(), "study", &[]);
-    let (code, _, said) = ended(search);
+    let (code, _, said) = wait_for_output(search);
     let _ = worker.kill();
     let _ = worker.wait();
     let said_locally = text(&local.stderr);

@@ -140,7 +140,7 @@ impl Tally {
 }
 
 /// A permutation of 0..n that depends on `seed` alone.
-fn shuffled(n: usize, seed: u64) -> Vec<usize> {
+fn shuffle_indices(n: usize, seed: u64) -> Vec<usize> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
         state ^= state << 13;
@@ -170,7 +170,8 @@ fn split(recorded: &RecordedSet, all: &History, train: usize, observed: f64, see
     let grid = all.grid();
     let tau = ((observed * grid.len() as f64 + 1e-9) as usize).max(1);
     let (cut, target) = (*grid.get(tau - 1)?, *grid.last()?);
-    let order: Vec<usize> = shuffled(finished.len(), seed + 1).into_iter().map(|k| finished[k]).collect();
+    let order: Vec<usize> =
+        shuffle_indices(finished.len(), seed + 1).into_iter().map(|k| finished[k]).collect();
     let learned: Vec<Run> = order[..train].iter().map(|&i| recorded.runs[i].clone()).collect();
     let seen: Vec<usize> = order[..train].iter().map(|&i| recorded.repeats[i]).collect();
     let options = HistoryOptions { target: Some(target), ..options(recorded) };

@@ -28,7 +28,7 @@ fn lengths(recorded: &RecordedSet) -> (usize, usize) {
     (lengths().min().unwrap(), lengths().max().unwrap())
 }
 
-fn repeated(recorded: &RecordedSet) -> usize {
+fn repeat_count(recorded: &RecordedSet) -> usize {
     recorded.repeats.iter().enumerate().filter(|&(at, &first)| at != first).count()
 }
 
@@ -48,7 +48,7 @@ fn metaqnn_has_1000_networks_of_20_epochs() {
     assert_eq!(recorded.runs[0].curve.steps()[0].to_bits(), 1.0_f64.to_bits());
     assert_eq!(features(&recorded, Architecture), ["depth", "net", "num_params"]);
     assert_eq!(features(&recorded, Hyperparameter), ["lr"]);
-    assert_eq!((recorded.metric.direction, repeated(&recorded)), (Direction::Maximize, 0));
+    assert_eq!((recorded.metric.direction, repeat_count(&recorded)), (Direction::Maximize, 0));
 }
 
 #[test]
@@ -60,12 +60,12 @@ fn deep_resnets_have_684_runs_with_known_repeats() {
     assert_eq!(recorded.runs[0].curve.steps()[0].to_bits(), 0.0_f64.to_bits(), "from epoch 0");
     let zero = |run: &foretell::Run| run.curve.scores().iter().all(|score| score.abs() < f64::MIN_POSITIVE);
     assert_eq!(count(&recorded, zero), 14, "all-zero runs are kept");
-    assert_eq!(repeated(&recorded), 69, "repeated configurations");
+    assert_eq!(repeat_count(&recorded), 69, "repeated configurations");
     let curves = recorded.clone().without_identical_curves();
     assert_eq!(recorded.runs.len() - curves.runs.len(), 41, "bit-identical curves");
     let deduplicated =
         read_runs(&path, &ReadOptions { deduplicate: true, ..ReadOptions::default() }).unwrap();
-    assert_eq!(repeated(&deduplicated), 0);
+    assert_eq!(repeat_count(&deduplicated), 0);
     assert_eq!(features(&recorded, Architecture), ["filter_size", "num_blocks", "num_filters"]);
     assert_eq!(features(&recorded, Hyperparameter), ["ss"]);
 }
@@ -104,7 +104,7 @@ fn deepobs_has_135_runs_of_101_points_of_which_many_diverge() {
         (135, (101, 101), "test_acc")
     );
     assert!(!accuracy.columns.groups.contains_key("random_seed"));
-    assert!(repeated(&accuracy) >= 27, "three settings have nine further seeds each");
+    assert!(repeat_count(&accuracy) >= 27, "three settings have nine further seeds each");
     let options = ReadOptions { metric: Some("test_loss".into()), ..ReadOptions::default() };
     let loss = read_runs(&path, &options).unwrap();
     let finite: usize = loss.runs.iter().map(|run| run.curve.len()).sum();
@@ -142,7 +142,7 @@ fn nmt_runs_are_ragged_and_half_repeat_a_configuration() {
     let recorded = load(&path);
     assert_eq!((recorded.runs.len(), lengths(&recorded)), (193, (18, 165)));
     assert_eq!((recorded.metric.name.as_str(), recorded.metric.direction), ("val_ppl", Direction::Minimize));
-    assert_eq!(repeated(&recorded), 94, "configurations that repeat an earlier row");
+    assert_eq!(repeat_count(&recorded), 94, "configurations that repeat an earlier row");
     assert!(!recorded.columns.groups.contains_key("OUTCOME_ppl_optimal"));
     assert!(
         recorded
@@ -159,7 +159,7 @@ fn algoperf_repetitions_stay_together() {
     let recorded = load(&path);
     assert_eq!((recorded.runs.len(), lengths(&recorded)), (478, (68, 372)));
     assert_eq!(recorded.metric.name, "val_acc");
-    assert_eq!(478 - repeated(&recorded), 49, "one group a config_group");
+    assert_eq!(478 - repeat_count(&recorded), 49, "one group a config_group");
     for label in ["study", "trial", "config_group", "config_id"] {
         assert!(!recorded.columns.groups.contains_key(label), "{label}");
     }

@@ -243,7 +243,7 @@ mod tests {
     /// The gradient of the loss of two equal logits if the first is right.
     const SLOPE: [f64; 2] = [-0.5, 0.5];
 
-    fn moved(optimizer: &mut Optimizer, parameter: &mut Param<2>, clip: Option<f64>) -> Vec<f64> {
+    fn move_by_one_step(optimizer: &mut Optimizer, parameter: &mut Param<2>, clip: Option<f64>) -> Vec<f64> {
         parameter.set_value_list(vec![0.0, 0.0]);
         optimizer.step(0.1, parameter, mean_cross_entropy(parameter.val(), vec![0]), clip);
         parameter.val().into_values().into_iter().map(|value| f64::from(value) / -0.1).collect()
@@ -252,7 +252,7 @@ mod tests {
     fn assert_moves(rule: UpdateRule, expected: [[f64; 2]; 2]) {
         let (mut optimizer, mut parameter) = (Optimizer::new(rule), parameter());
         for expected in expected {
-            let found = moved(&mut optimizer, &mut parameter, None);
+            let found = move_by_one_step(&mut optimizer, &mut parameter, None);
             assert!(
                 found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5),
                 "{rule:?}: {found:?}, not {expected:?}"
@@ -285,10 +285,10 @@ mod tests {
     #[test]
     fn a_long_gradient_is_shortened_a_parameter_may_learn_faster_and_penalties_pull_to_zero() {
         let mut optimizer = Optimizer::new(UpdateRule::Descent).with_penalty(0.25);
-        let found = moved(&mut optimizer, &mut parameter(), Some(0.1));
+        let found = move_by_one_step(&mut optimizer, &mut parameter(), Some(0.1));
         let length = 0.1 / 2.0_f64.sqrt();
         assert!((found[0] + length).abs() < 1e-6 && (found[1] - length).abs() < 1e-6, "{found:?}");
-        let found = moved(&mut optimizer, &mut parameter().with_rate(2.0), Some(1.0));
+        let found = move_by_one_step(&mut optimizer, &mut parameter().with_rate(2.0), Some(1.0));
         assert!((found[0] + 1.0).abs() < 1e-6, "{found:?}");
         for (mut parameter, penalty) in [(parameter(), 0.25), (parameter().with_penalty(2.0), 2.0)] {
             parameter.set_value_list(vec![3.0, 3.0]);

@@ -54,7 +54,7 @@ mod tests {
     use foretell::ImageShape;
     use proptest::prelude::*;
 
-    fn numbered(count: usize) -> LabeledImages {
+    fn numbered_images(count: usize) -> LabeledImages {
         LabeledImages {
             shape: ImageShape { channels: 1, height: 1, width: 1 },
             classes: 5,
@@ -66,7 +66,7 @@ mod tests {
     proptest! {
         #[test]
         fn parts_are_disjoint_and_as_large_as_asked(train in 1_usize..100, validation in 1_usize..100, seed: u64) {
-            let (learned, judged) = split(&numbered(200), Some(train), validation, seed, "test").unwrap();
+            let (learned, judged) = split(&numbered_images(200), Some(train), validation, seed, "test").unwrap();
             let mut all = [learned.pixels, judged.pixels].concat();
             prop_assert_eq!(all.len(), train + validation);
             all.sort_unstable();
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn parts_are_class_balanced_and_depend_on_the_seed() {
-        let mut images = numbered(200);
+        let mut images = numbered_images(200);
         images.labels = (0..200).map(|i| (i / 40) as u8).collect();
         let (learned, judged) = split(&images, Some(50), 20, 3, "test").unwrap();
         for class in 0..5 {
@@ -91,7 +91,8 @@ mod tests {
     #[test]
     fn more_than_there_is_is_refused_with_the_numbers() {
         for (train, validation) in [(Some(190), 20), (None, 200), (Some(0), 20), (Some(usize::MAX), 1)] {
-            let error = split(&numbered(200), train, validation, 0, "mnist:here").unwrap_err().to_string();
+            let error =
+                split(&numbered_images(200), train, validation, 0, "mnist:here").unwrap_err().to_string();
             assert!(error.contains("mnist:here contains 200"), "{error}");
         }
     }

@@ -15,7 +15,7 @@ const NETWORKS: [&str; 4] = [
 ];
 
 /// The output of the script; none, with a note, where there is no Python with torch.
-fn printed(words: &[&str]) -> Option<String> {
+fn script_output(words: &[&str]) -> Option<String> {
     let has_torch = Command::new("python3").args(["-c", "import torch"]).output();
     if !has_torch.is_ok_and(|output| output.status.success()) {
         // five gigabytes, which no check of a change fetches
@@ -31,7 +31,7 @@ fn printed(words: &[&str]) -> Option<String> {
 #[test]
 fn its_networks_have_as_many_parameters_as_the_notation_counts() {
     for net in NETWORKS {
-        let Some(found) = printed(&[net, "--count"]) else { return };
+        let Some(found) = script_output(&[net, "--count"]) else { return };
         let cifar = ImageShape { channels: 3, height: 32, width: 32 };
         let counts = net.parse::<LayerSequence>().unwrap().network_counts(cifar).unwrap();
         assert_eq!(found.trim(), counts.parameters.to_string(), "{net}");
@@ -42,7 +42,7 @@ fn its_networks_have_as_many_parameters_as_the_notation_counts() {
 #[test]
 fn its_losses_are_those_that_the_built_in_networks_are_compared_with() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/torch_losses.json");
-    let Some(found) = printed(&["--check", &file.to_string_lossy()]) else { return };
+    let Some(found) = script_output(&["--check", &file.to_string_lossy()]) else { return };
     let rows: Vec<serde_json::Value> =
         found.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(rows.len(), 2);
@@ -64,7 +64,7 @@ fn it_trains_a_network_and_continues_from_its_checkpoint() {
         }
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
-    if printed(&["[SM(10)]", "--count"]).is_none() {
+    if script_output(&["[SM(10)]", "--count"]).is_none() {
         return;
     }
     let whole = train("4", false);

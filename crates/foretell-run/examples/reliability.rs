@@ -397,7 +397,7 @@ fn repair(damages: usize) -> Done<Row> {
         for (what, damaged, most) in ways {
             std::fs::write(&path, &damaged)?;
             let salvage = LogSalvage::<Record>::open_unlocked(&path)?;
-            let (left, refused) = mended(&salvage)?;
+            let (left, refused) = count_after_repair(&salvage)?;
             check(refused == 0, format!("{what}, number {number}: {refused} sound records are not kept"))?;
             let lost = records.len() - left;
             check(
@@ -423,7 +423,7 @@ fn zeroed_lines(log: &[u8], at: usize, page: usize) -> usize {
 }
 
 /// The number of records left in a damaged log, and of those that follow from nothing once it is mended.
-fn mended(salvage: &LogSalvage<Record>) -> Done<(usize, usize)> {
+fn count_after_repair(salvage: &LogSalvage<Record>) -> Done<(usize, usize)> {
     let mut losses = LogLosses::default();
     let mut left = 0;
     for salvaged in salvage.records()? {

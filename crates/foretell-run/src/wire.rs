@@ -32,7 +32,7 @@ pub struct Report {
     /// The number of epochs trained since the start.
     pub step: u64,
     /// The metric; null if it is not finite.
-    #[serde(deserialize_with = "said")]
+    #[serde(deserialize_with = "required_number")]
     #[cfg_attr(feature = "schema", schemars(schema_with = "number_or_null"))]
     pub value: Option<f64>,
     /// All other measured values.
@@ -288,7 +288,7 @@ pub struct Refused {
 }
 
 /// A value that must be there, be it null.
-fn said<'de, D: Deserializer<'de>>(field: D) -> Result<Option<f64>, D::Error> {
+fn required_number<'de, D: Deserializer<'de>>(field: D) -> Result<Option<f64>, D::Error> {
     Option::deserialize(field)
 }
 

@@ -134,7 +134,7 @@ fn starts_a_stubborn_trial_and_waits() {
 }
 
 /// The leader of a stubborn trial, whose parent was killed.
-fn orphaned(folder: &Path) -> ProcessIdentity {
+fn leader_of_killed_parent(folder: &Path) -> ProcessIdentity {
     let (mut child, mut output) = victim("starts_a_stubborn_trial_and_waits", folder);
     let leader = ProcessIdentity::with_pid(line_after(&mut output, "leader ").parse().expect("a process id"));
     child.kill().expect("our child");
@@ -145,7 +145,7 @@ fn orphaned(folder: &Path) -> ProcessIdentity {
 #[test]
 fn abandoned_processes_of_a_killed_parent_are_found_and_ended() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let leader = orphaned(folder.path());
+    let leader = leader_of_killed_parent(folder.path());
     assert!(leader.is_alive(), "it ignores SIGTERM and prints nothing: nothing ended it");
     let directory = folder.path().join("trial-1");
     let outcome = end_abandoned(&directory, Duration::from_millis(500)).expect("nothing is in the way");
@@ -160,7 +160,7 @@ fn abandoned_processes_of_a_killed_parent_are_found_and_ended() {
 #[test]
 fn a_group_that_outlived_its_leader_is_found_and_ended() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let leader = orphaned(folder.path());
+    let leader = leader_of_killed_parent(folder.path());
     Command::new("kill").args(["-9", &leader.pid.to_string()]).status().expect("kill runs");
     assert!(is_gone_in_time(leader));
     let outcome = end_abandoned(&folder.path().join("trial-1"), Duration::from_millis(500))

@@ -34,14 +34,14 @@ fn table(runs: u64, points: usize) -> Arc<RunTable> {
     Arc::new(RunTable::new(&runs, &HistoryOptions::default(), 1).expect("runs of one length"))
 }
 
-fn timed(what: &str, work: impl FnOnce() -> String) {
+fn print_time(what: &str, work: impl FnOnce() -> String) {
     let start = Instant::now();
     let said = work();
     println!("{what}: {:.2} s ({said})", start.elapsed().as_secs_f64());
 }
 
-fn replayed(what: &str, table: &Arc<RunTable>, name: &str, setting: ReplaySetting) {
-    timed(&format!("{what}, {name}"), || {
+fn time_replay(what: &str, table: &Arc<RunTable>, name: &str, setting: ReplaySetting) {
+    print_time(&format!("{what}, {name}"), || {
         let chosen = make_predictor(name, &PredictorOptions::default()).expect("a built-in predictor");
         let setting = ReplaySetting { predictor: Some(Arc::from(chosen)), ..setting };
         let outcomes = replay(table, &[setting]).expect("a valid spec");
@@ -75,8 +75,8 @@ fn main() {
         ..full.clone()
     };
     for name in ["ridge", "auto"] {
-        replayed(&format!("{runs} runs x 10 orderings x 60 epochs"), &table, name, full.clone());
-        replayed("the same with refits", &table, name, refitting.clone());
-        replayed("40 runs of f-Hyperband, R = 60", &table, name, hyperband.clone());
+        time_replay(&format!("{runs} runs x 10 orderings x 60 epochs"), &table, name, full.clone());
+        time_replay("the same with refits", &table, name, refitting.clone());
+        time_replay("40 runs of f-Hyperband, R = 60", &table, name, hyperband.clone());
     }
 }

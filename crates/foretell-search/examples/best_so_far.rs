@@ -170,7 +170,7 @@ fn recorded_study(combination: &str, table: &Table, budget: u64, seed: u64) -> (
     (study, taken)
 }
 
-fn searched(combination: &str, table: &Table, budget: u64, seed: u64) -> Searched {
+fn run_search(combination: &str, table: &Table, budget: u64, seed: u64) -> Searched {
     let (mut study, taken) = recorded_study(combination, table, budget, seed);
     let max_resource = table.curves[0].len() as u64;
     let mut found = Searched::default();
@@ -231,7 +231,7 @@ fn main() {
         let table: Table = serde_json::from_str(&line.expect("readable")).expect("a table");
         for combination in combinations {
             for seed in table.first_seed..table.first_seed + seeds {
-                let Searched { trace, trained, lessons } = searched(combination, &table, budget, seed);
+                let Searched { trace, trained, lessons } = run_search(combination, &table, budget, seed);
                 let result = serde_json::json!({
                     "table": table.name, "combination": combination, "seed": seed, "trace": trace, "trained": trained, "lessons": lessons,
                 });

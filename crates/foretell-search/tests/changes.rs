@@ -53,7 +53,7 @@ fn store(session: &Session) -> MemoryStore {
     session.store().clone()
 }
 
-fn remembered(study: &Study) -> String {
+fn study_state(study: &Study) -> String {
     format!("{:?} {:?} {:?}", study.trials(), StudySummary::new(study), study.learning_from())
 }
 
@@ -76,7 +76,7 @@ fn a_study_whose_policy_changed_is_the_fold_of_its_records_at_every_cut() {
             assert_eq!(changes.count(), 1, "{case}");
             assert_eq!(&records[..half.store().records().len()], half.store().records(), "{case}");
             let again = Study::resume(whole.study().spec().clone(), records).unwrap();
-            assert_eq!(remembered(&again), remembered(whole.study()), "{case}");
+            assert_eq!(study_state(&again), study_state(whole.study()), "{case}");
             for cut in (1..records.len()).step_by(7) {
                 let asked = if cut <= half.store().records().len() {
                     spec(first, 16)
@@ -140,9 +140,9 @@ fn what_follows_from_the_records_that_are_left_is_computed_and_all_of_them_are_k
             run(StudySpec { sampler, ..spec(&StopPolicy::from(MedianRule), 16) }, MemoryStore::default())
                 .unwrap();
         let whole = session.store().records();
-        assert_eq!(mended(whole, 0..0), (whole.to_vec(), 0));
+        assert_eq!(study_without_records(whole, 0..0), (whole.to_vec(), 0));
         for place in 1..whole.len() {
-            let (mended, refused) = mended(whole, place..place + 1);
+            let (mended, refused) = study_without_records(whole, place..place + 1);
             assert_eq!(refused, 0, "without record {place}");
             let is_computed = matches!(&whole[place], Record::Started { .. })
                 || whole[place].ended_trial().is_some() && place + 1 < whole.len();
@@ -151,7 +151,7 @@ fn what_follows_from_the_records_that_are_left_is_computed_and_all_of_them_are_k
             }
         }
         for place in 1..whole.len() - 30 {
-            let (mended, refused) = mended(whole, place..place + 30);
+            let (mended, refused) = study_without_records(whole, place..place + 30);
             assert_eq!(refused, 0, "without 30 records from {place} on");
             let starts = |records: &[Record]| -> Vec<u64> {
                 let started = |record: &Record| match record {
@@ -162,7 +162,7 @@ fn what_follows_from_the_records_that_are_left_is_computed_and_all_of_them_are_k
             };
             assert_eq!(starts(&mended), starts(whole), "without 30 records from {place} on");
         }
-        let (_, refused) = mended(&whole[1..], 0..0);
+        let (_, refused) = study_without_records(&whole[1..], 0..0);
         assert_eq!(refused, usize::MAX, "without its description there is no study");
     }
 }
@@ -177,13 +177,17 @@ fn reports_that_follow_a_stop_imply_no_lost_start() {
     let is_late = |&&place: &&usize| matches!(whole[place + 1], Record::Reported { .. });
     assert!(stops.iter().filter(is_late).count() > 3, "{stops:?}");
     for place in (1..whole.len()).filter(|&place| matches!(whole[place], Record::Started { .. })) {
-        assert_eq!(mended(whole, place..place + 1), (whole.to_vec(), 0), "without record {place}");
+        assert_eq!(
+            study_without_records(whole, place..place + 1),
+            (whole.to_vec(), 0),
+            "without record {place}"
+        );
     }
 }
 
 /// The study of `whole` without the records of the `hole`, mended; and how many records were refused, but for ends of trials of
 /// which no report is left: what they came to is lost.
-fn mended(whole: &[Record], hole: std::ops::Range<usize>) -> (Vec<Record>, usize) {
+fn study_without_records(whole: &[Record], hole: std::ops::Range<usize>) -> (Vec<Record>, usize) {
     let left: Vec<(u64, &Record)> = (0..)
         .zip(whole)
         .filter(|(place, _)| !hole.contains(place))
@@ -233,7 +237,7 @@ fn a_study_that_counts_another_value_from_now_on_counts_it_of_all_trials() {
     // it is as its records say, and asking for another score by hand is another study
     let counted = StudySpec { run_score: RunScore::Best, ..last.clone() };
     let again = Session::open(counted.clone(), StudyParts::default(), store(&session)).unwrap();
-    assert_eq!(remembered(again.study()), remembered(session.study()));
+    assert_eq!(study_state(again.study()), study_state(session.study()));
     assert!(last.continues(&counted) && !last.conflicts(&counted).is_empty());
 }
 
@@ -268,7 +272,7 @@ fn the_returned_value_is_the_score_however_it_is_told_and_after_a_restart() {
         assert!(!session.study().relation().allows_stopping());
         let again = Session::open(spec.clone(), StudyParts::default(), store(&session)).unwrap();
         assert_eq!(again.best().unwrap(), best);
-        assert_eq!(remembered(again.study()), remembered(session.study()));
+        assert_eq!(study_state(again.study()), study_state(session.study()));
     }
 }
 

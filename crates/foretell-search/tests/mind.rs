@@ -66,7 +66,7 @@ fn run(spec: StudySpec, records: &[Record]) -> Session {
     session
 }
 
-fn remembered(study: &Study) -> String {
+fn study_state(study: &Study) -> String {
     format!(
         "{:?} {:?} {:?} {:?}",
         study.trials(),
@@ -78,7 +78,7 @@ fn remembered(study: &Study) -> String {
 
 fn assert_folds(session: &Session, case: &str) {
     let again = Study::resume(session.study().spec().clone(), session.store().records()).expect(case);
-    assert_eq!(remembered(&again), remembered(session.study()), "{case}");
+    assert_eq!(study_state(&again), study_state(session.study()), "{case}");
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn front(study: &Study, costs: impl Fn(&Configuration) -> Vec<f64>) -> Vec<usize
     (0..all.len()).filter(|&i| !all.iter().any(|other| dominates(other, &all[i]))).collect()
 }
 
-fn completed(study: &Study, trial: usize) -> bool {
+fn is_completed(study: &Study, trial: usize) -> bool {
     matches!(study.trials()[trial].state, TrialState::Completed { .. })
 }
 
@@ -111,7 +111,7 @@ fn the_front_is_kept_and_what_is_dominated_is_stopped() {
     let costs = |configuration: &Configuration| vec![number(configuration, "width")];
     let session = run_in(spec(&["width:min"], &[]), nothing);
     let (study, front) = (session.study(), front(session.study(), costs));
-    let kept = front.iter().filter(|&&trial| completed(study, trial)).count();
+    let kept = front.iter().filter(|&&trial| is_completed(study, trial)).count();
     let stopped = study.progress().trials.stopped;
     assert!(front.len() >= 5 && kept == front.len(), "{kept} of {} kept", front.len());
     assert!(stopped >= 10, "{stopped} stopped");
@@ -125,7 +125,7 @@ fn the_front_is_kept_and_what_is_dominated_is_stopped() {
         assert!(beaten, "{decision:?}");
     }
     let alone = run_in(spec(&[], &[]), nothing);
-    let kept_alone = front.iter().filter(|&&trial| completed(alone.study(), trial)).count();
+    let kept_alone = front.iter().filter(|&&trial| is_completed(alone.study(), trial)).count();
     assert!(kept_alone < kept, "one objective loses the front: {kept_alone} of {}", front.len());
 }
 
@@ -156,7 +156,7 @@ fn three_objectives_and_a_formula_work() {
     };
     let session = run_in(spec(&["width^2:min", "lr:min"], &[]), nothing);
     let front = front(session.study(), costs);
-    assert!(front.iter().all(|&trial| completed(session.study(), trial)));
+    assert!(front.iter().all(|&trial| is_completed(session.study(), trial)));
     assert!(session.study().progress().trials.stopped >= 3);
 }
 
@@ -177,7 +177,7 @@ fn rungs_promote_the_trials_that_are_on_the_front_there() {
                 beside,
             );
             let study = session.study();
-            let kept = front(study, costs).iter().filter(|&&trial| completed(study, trial)).count();
+            let kept = front(study, costs).iter().filter(|&&trial| is_completed(study, trial)).count();
             let widest = study.trials().iter().filter(|trial| trial.trained_epochs() == 9);
             (kept, widest.map(|trial| number(&trial.configuration, "width")).fold(0.0, f64::max))
         };
@@ -493,7 +493,7 @@ fn an_objective_that_is_a_curve_is_forecast_too() {
     let session = run_in(spec(&["latency:min"], &[]), falling);
     let (study, front) = (session.study(), front(session.study(), costs));
     assert!(study.progress().trials.stopped >= 8, "{:?}", study.progress().trials);
-    let kept = front.iter().filter(|&&trial| completed(study, trial)).count();
+    let kept = front.iter().filter(|&&trial| is_completed(study, trial)).count();
     assert!(kept == front.len(), "{kept} of {} kept", front.len());
     let log = records(&session);
     let again = Study::resume(study.spec().clone(), &log).unwrap();

@@ -168,7 +168,7 @@ fn compare(case: &Case, what: &str) -> Vec<Decision> {
 }
 
 /// Curves made from a seed: most saturate, a fifth diverges, and some losses jump far and come back, or not.
-fn made(runs: u64, epochs: usize, direction: Direction) -> Vec<Vec<f64>> {
+fn made_up_curves(runs: u64, epochs: usize, direction: Direction) -> Vec<Vec<f64>> {
     let curve = |number: u64| {
         let mut random = trial_stream(11, number);
         let (top, speed): (f64, f64) =
@@ -335,13 +335,13 @@ fn all(spec: &StudySpec, values: &[Vec<f64>], what: &str) {
 #[test]
 fn replays_of_made_accuracies_decide_as_live_studies() {
     let up = Direction::Maximize;
-    all(&spec("val_acc", up, 60, 9), &made(60, 9, up), "accuracies");
+    all(&spec("val_acc", up, 60, 9), &made_up_curves(60, 9, up), "accuracies");
 }
 
 #[test]
 fn replays_of_losses_that_jump_and_diverge_decide_as_live_studies() {
     let down = Direction::Minimize;
-    let values = made(60, 9, down);
+    let values = made_up_curves(60, 9, down);
     assert!(values.iter().filter(|curve| curve[8].is_nan()).count() > 3);
     all(&spec("val_loss", down, 60, 9), &values, "losses");
 }
@@ -354,7 +354,7 @@ fn replays_of_both_modes_of_curve_extrapolation_decide_as_live_studies() {
         let usual = spec("val_acc", up, 16, 9);
         let criterion = StopCriterion { stop_probability: 0.95, ..usual.criterion };
         let spec = StudySpec { policy, criterion, predictor: "lce".into(), burn_in: 1, ..usual };
-        let case = Case { spec, values: made(16, 9, up), workers: 2 };
+        let case = Case { spec, values: made_up_curves(16, 9, up), workers: 2 };
         let stops = compare(&case, name).into_iter().filter(|d| d.action == Action::Stop);
         assert!(stops.filter(|stop| stop.reason == Reason::WillNotWin).count() > 2, "{name}");
     }
@@ -370,7 +370,7 @@ fn ranked_by_forecasts() -> Vec<(Schedule, StopPolicy)> {
 #[test]
 fn replays_that_rank_by_forecasts_decide_as_live_studies() {
     for (direction, score) in [(Direction::Maximize, RunScore::Last), (Direction::Minimize, RunScore::Best)] {
-        let values = made(60, 9, direction);
+        let values = made_up_curves(60, 9, direction);
         for (turn, (schedule, policy)) in ranked_by_forecasts().into_iter().enumerate() {
             let case = |rank, predictor: &str| Case {
                 spec: StudySpec {
@@ -398,7 +398,7 @@ fn the_default_predictor_decides_alike_too() {
     let down = Direction::Minimize;
     let case = Case {
         spec: StudySpec { predictor: "auto".into(), refit: Some(1.5), ..spec("val_loss", down, 40, 9) },
-        values: made(40, 9, down),
+        values: made_up_curves(40, 9, down),
         workers: 2,
     };
     let decisions = compare(&case, "auto");
@@ -426,7 +426,7 @@ fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() 
         ..StudyRequest::default()
     };
     let spec = request.clone().resolve(None).unwrap();
-    let case = Case { spec, values: made(90, 9, Direction::Maximize), workers: 2 };
+    let case = Case { spec, values: made_up_curves(90, 9, Direction::Maximize), workers: 2 };
     let teacher: PredictorTeacher = Arc::new(|runs, spec, options| {
         let taught =
             PredictorChoice::new(runs, spec, options, Some(Caution::default()))?.apply_to(spec.clone());
@@ -480,7 +480,7 @@ fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() 
 fn what_runs_do_later_changes_no_decision_before() {
     let up = Direction::Maximize;
     let spec = spec("val_acc", up, 40, 9);
-    let before = Case { spec, values: made(40, 9, up), workers: 1 };
+    let before = Case { spec, values: made_up_curves(40, 9, up), workers: 1 };
     let mut after = before.clone();
     // the last run that is drawn is recorded as far worse, and no share any more
     let table = table(&before, &[]);
@@ -575,7 +575,7 @@ fn every_rule_decides_alike_live_replayed_in_a_session_and_after_a_restart() {
         let predictor = predictor_of(&policy);
         let usual = spec("acc", Direction::Maximize, trials, epochs as u64);
         let spec = StudySpec { policy, burn_in: 3, predictor, ..usual };
-        let case = Case { spec, values: made(trials, epochs, Direction::Maximize), workers: 1 };
+        let case = Case { spec, values: made_up_curves(trials, epochs, Direction::Maximize), workers: 1 };
         let replayed = compare(&case, &name);
         let order: Vec<usize> = (0..trials as usize).collect();
         let log = live(&case, &order);

@@ -54,7 +54,7 @@ fn driven(spec: &StudySpec, curve: impl Fn(f64, f64, u64) -> f64) -> (Study, Vec
     }
 }
 
-fn finished(study: &Study) -> usize {
+fn completed_count(study: &Study) -> usize {
     study.trials().iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. })).count()
 }
 
@@ -62,7 +62,7 @@ fn finished(study: &Study) -> usize {
 fn means(rank: Rank, curve: fn(f64, f64, u64) -> f64) -> (f64, f64) {
     let of_seed = |seed| {
         let (study, _) = driven(&asha(rank, seed), curve);
-        (study.best().unwrap().score, finished(&study) as f64)
+        (study.best().unwrap().score, completed_count(&study) as f64)
     };
     let all: Vec<(f64, f64)> = (0..10).map(of_seed).collect();
     (all.iter().map(|one| one.0).sum::<f64>() / 10.0, all.iter().map(|one| one.1).sum::<f64>() / 10.0)

@@ -23,7 +23,7 @@ fn truth(configuration: &Configuration) -> f64 {
 }
 
 /// The value that a training reaches: its seed adds or subtracts something.
-fn trained(start: &TrainingStart) -> f64 {
+fn trained_value(start: &TrainingStart) -> f64 {
     truth(&start.configuration)
         + NOISE * (f64::from(start.seed) / f64::from(u32::MAX) - 0.5) * 12.0_f64.sqrt()
 }
@@ -41,7 +41,7 @@ fn run(spec: StudySpec, records: &[Record], workers: usize) -> Session {
         }
         let Some(start) = running.pop_front() else { return session };
         for step in start.from + 1..=start.until {
-            let value = trained(&start) * step as f64 / EPOCHS as f64;
+            let value = trained_value(&start) * step as f64 / EPOCHS as f64;
             if session.report(start.trial, step, value, Default::default()).expect("it is stored").stop {
                 break;
             }

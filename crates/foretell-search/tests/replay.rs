@@ -27,13 +27,13 @@ fn table(finals: &[f64], points: usize) -> Arc<RunTable> {
 }
 
 /// `n` finals in a scattered order, the best of them 1.
-fn scattered(n: usize) -> Vec<f64> {
+fn scattered_finals(n: usize) -> Vec<f64> {
     (0..n).map(|i| ((i * 37) % n + 1) as f64 / n as f64).collect()
 }
 
 type Lent = Option<Arc<dyn Predictor>>;
 
-fn replayed(
+fn replay_once(
     table: &Arc<RunTable>,
     setting: ReplaySetting,
     predictor: Lent,
@@ -84,8 +84,8 @@ impl Model for Tripled {
 
 #[test]
 fn without_stopping_everything_is_trained_and_the_best_is_kept() {
-    let table = table(&scattered(30), 8);
-    let outcome = replayed(&table, ReplaySetting::new(table.study(), None), None);
+    let table = table(&scattered_finals(30), 8);
+    let outcome = replay_once(&table, ReplaySetting::new(table.study(), None), None);
     assert_eq!(outcome.orderings.len(), 10);
     for ordering in &outcome.orderings {
         assert_eq!((ordering.spent, ordering.full, ordering.best_kept), (240, 240, true));
@@ -96,7 +96,7 @@ fn without_stopping_everything_is_trained_and_the_best_is_kept() {
 
 #[test]
 fn the_oracle_stops_all_but_the_record_breakers_at_their_first_check() {
-    let table = table(&scattered(50), 10);
+    let table = table(&scattered_finals(50), 10);
     let spec = ReplaySetting {
         first_check: 2,
         ..ReplaySetting::new(
@@ -104,7 +104,7 @@ fn the_oracle_stops_all_but_the_record_breakers_at_their_first_check() {
             None,
         )
     };
-    for ordering in &replayed(&table, spec, None).orderings {
+    for ordering in &replay_once(&table, spec, None).orderings {
         let mut best = f64::NEG_INFINITY;
         let mut expected = 0;
         for (place, trial) in ordering.trace.trials.iter().enumerate() {
@@ -138,7 +138,7 @@ fn a_lost_best_is_counted_with_its_regret() {
             None,
         )
     };
-    for ordering in &replayed(&table, spec, None).orderings {
+    for ordering in &replay_once(&table, spec, None).orderings {
         let first = ordering.trace.trials[0].run;
         assert_eq!(ordering.best_kept, first == 1);
         let regret = 0.9 - table.final_score(first);
@@ -156,19 +156,19 @@ fn a_lost_best_is_counted_with_its_regret() {
 
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
-    let table = table(&scattered(60), 12);
+    let table = table(&scattered_finals(60), 12);
     let (policy, criterion) = (StopPolicy::from(ForecastRule), sure(0.9));
     let spec = ReplaySetting::new(StudySpec { policy, criterion, burn_in: 20, ..table.study() }, None);
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| format!("{:?}", replayed(&table, spec.clone(), last())))
+        pool.install(|| format!("{:?}", replay_once(&table, spec.clone(), last())))
     };
     assert_eq!(with(1), with(4));
 }
 
 #[test]
 fn settings_that_learn_from_the_same_runs_share_models() {
-    let table = table(&scattered(40), 10);
+    let table = table(&scattered_finals(40), 10);
     let witness = Arc::new(Witness::default());
     let setting = |stop_probability| {
         let spec = ReplaySetting {
@@ -193,7 +193,7 @@ fn settings_that_learn_from_the_same_runs_share_models() {
 
 #[test]
 fn predictors_of_one_name_do_not_share_models() {
-    let table = table(&scattered(40), 10);
+    let table = table(&scattered_finals(40), 10);
     let witnesses = [Witness::default(), Witness::default()].map(Arc::new);
     let spec = ReplaySetting {
         orderings: 1,
@@ -210,17 +210,17 @@ fn predictors_of_one_name_do_not_share_models() {
 
 #[test]
 fn workers_share_the_clock_but_not_the_cost() {
-    let table = table(&scattered(12), 5);
+    let table = table(&scattered_finals(12), 5);
     for (workers, elapsed) in [(1, 60), (4, 15), (5, 15), (12, 5), (50, 5)] {
         let spec = ReplaySetting { workers, orderings: 1, ..ReplaySetting::new(table.study(), None) };
-        let trace = &replayed(&table, spec, None).orderings[0].trace;
+        let trace = &replay_once(&table, spec, None).orderings[0].trace;
         assert_eq!((trace.elapsed, trace.resume), (elapsed, 60), "{workers} workers");
     }
 }
 
 #[test]
 fn hyperband_spends_what_its_plan_says_both_ways() {
-    let table = table(&scattered(100), 27);
+    let table = table(&scattered_finals(100), 27);
     let totals = plan(27, 3).unwrap().totals();
     for retrain in [false, true] {
         let schedule =
@@ -230,7 +230,7 @@ fn hyperband_spends_what_its_plan_says_both_ways() {
             orderings: 2,
             ..ReplaySetting::new(StudySpec { schedule, ..table.study() }, None)
         };
-        for ordering in &replayed(&table, spec, None).orderings {
+        for ordering in &replay_once(&table, spec, None).orderings {
             let trace = &ordering.trace;
             assert_eq!((trace.scratch, trace.resume), (4 * totals.scratch, 4 * totals.resume));
             assert_eq!(ordering.spent, ordering.full);
@@ -242,7 +242,7 @@ fn hyperband_spends_what_its_plan_says_both_ways() {
 
 #[test]
 fn f_hyperband_saves_and_bolder_kappas_save_more() {
-    let table = table(&scattered(200), 27);
+    let table = table(&scattered_finals(200), 27);
     let spent = |reference, kappa: f64| {
         let kappa = Kappa { kappa, of: KappaOf::Next };
         let schedule = Schedule::Hyperband { eta: 3, runs: 10, kappa, reference };
@@ -253,7 +253,7 @@ fn f_hyperband_saves_and_bolder_kappas_save_more() {
                 None,
             )
         };
-        let outcome = replayed(&table, spec, None);
+        let outcome = replay_once(&table, spec, None);
         assert!(outcome.orderings.iter().all(|o| o.spent < o.full));
         outcome.mean(|o| o.spent as f64)
     };
@@ -268,7 +268,7 @@ fn f_hyperband_saves_and_bolder_kappas_save_more() {
 
 #[test]
 fn levels_learn_from_what_reached_them_and_forecast_no_further() {
-    let table = table(&scattered(60), 27);
+    let table = table(&scattered_finals(60), 27);
     let witness = Arc::new(Witness::default());
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 6, kappa: Kappa::default(), reference: Reference::Level };
@@ -277,7 +277,7 @@ fn levels_learn_from_what_reached_them_and_forecast_no_further() {
         orderings: 2,
         ..ReplaySetting::new(StudySpec { schedule, policy, burn_in: 12, ..table.study() }, None)
     };
-    replayed(&table, spec, lent(&witness));
+    replay_once(&table, spec, lent(&witness));
     let fits = witness.fits.lock().unwrap();
     assert!(!fits.is_empty());
     for (tau, target, targets) in fits.iter() {
@@ -302,7 +302,7 @@ fn a_configuration_that_was_learned_from_gets_its_held_out_forecast() {
         retrain: true,
         ..ReplaySetting::new(StudySpec { schedule, policy, burn_in: 30, ..table.study() }, None)
     };
-    let outcome = replayed(&table, spec, lent(&witness));
+    let outcome = replay_once(&table, spec, lent(&witness));
     let trials = outcome.orderings[0].trace.trials.len() as f64;
     assert!(outcome.mean_stopped_trials() <= trials, "a run that is stopped at several rungs counts once");
     let learned = witness.fits.lock().unwrap().iter().filter(|fit| fit.1 > 8.5).map(|fit| fit.2.len()).max();
@@ -312,7 +312,7 @@ fn a_configuration_that_was_learned_from_gets_its_held_out_forecast() {
 
 #[test]
 fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in() {
-    let table = table(&scattered(120), 27);
+    let table = table(&scattered_finals(120), 27);
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 3, kappa: Kappa::default(), reference: Reference::Level };
     let cold = ReplaySetting {
@@ -324,7 +324,7 @@ fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in()
     };
     let warm = ReplaySetting { warm_start: 50, ..cold.clone() };
     let saved = |spec| {
-        let outcome = replayed(&table, spec, None);
+        let outcome = replay_once(&table, spec, None);
         (outcome.mean(|o| (o.full - o.spent) as f64), outcome)
     };
     let ((cold, _), (warm, outcome)) = (saved(cold), saved(warm));
@@ -337,7 +337,7 @@ fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in()
 
 #[test]
 fn exempt_runs_are_trained_to_their_end_and_audited() {
-    let table = table(&scattered(300), 10);
+    let table = table(&scattered_finals(300), 10);
     let spec = ReplaySetting {
         orderings: 4,
         ..ReplaySetting::new(
@@ -345,7 +345,7 @@ fn exempt_runs_are_trained_to_their_end_and_audited() {
             None,
         )
     };
-    let outcome = replayed(&table, spec, None);
+    let outcome = replay_once(&table, spec, None);
     let (spared, wrong) = outcome.audit(&table);
     assert!((60..=180).contains(&spared), "{spared} of about 120");
     assert_eq!(wrong, 0, "perfect foresight is never wrong");
@@ -355,7 +355,7 @@ fn exempt_runs_are_trained_to_their_end_and_audited() {
 
 #[test]
 fn refitting_learns_from_more_runs() {
-    let table = table(&scattered(120), 6);
+    let table = table(&scattered_finals(120), 6);
     let witness = Arc::new(Witness::default());
     let spec = ReplaySetting {
         orderings: 1,
@@ -371,7 +371,7 @@ fn refitting_learns_from_more_runs() {
             None,
         )
     };
-    replayed(&table, spec, lent(&witness));
+    replay_once(&table, spec, lent(&witness));
     let sizes: std::collections::BTreeSet<usize> =
         witness.fits.lock().unwrap().iter().map(|fit| fit.2.len()).collect();
     assert!(sizes.contains(&10) && sizes.contains(&15), "{sizes:?}");
@@ -379,7 +379,7 @@ fn refitting_learns_from_more_runs() {
 
 #[test]
 fn i_epoch_trains_all_a_little_and_the_best_to_the_end() {
-    let table = table(&scattered(40), 10);
+    let table = table(&scattered_finals(40), 10);
     let spec = ReplaySetting {
         orderings: 2,
         ..ReplaySetting::new(
@@ -387,14 +387,14 @@ fn i_epoch_trains_all_a_little_and_the_best_to_the_end() {
             None,
         )
     };
-    let outcome = replayed(&table, spec, None);
+    let outcome = replay_once(&table, spec, None);
     assert!(outcome.orderings.iter().all(|o| o.spent == 40 * 2 + 5 * 8 && o.best_kept));
     assert!((outcome.mean_stopped_trials() - 35.0).abs() < 1e-12);
 }
 
 #[test]
 fn asha_and_successive_halving_find_the_best_of_curves_that_never_cross() {
-    let table = table(&scattered(81), 27);
+    let table = table(&scattered_finals(81), 27);
     for schedule in [Schedule::Asha { eta: 3, rungs: None }, Schedule::SuccessiveHalving { eta: 3 }] {
         for workers in [1, 7] {
             let spec = ReplaySetting {
@@ -402,7 +402,7 @@ fn asha_and_successive_halving_find_the_best_of_curves_that_never_cross() {
                 orderings: 2,
                 ..ReplaySetting::new(StudySpec { schedule, ..table.study() }, None)
             };
-            let outcome = replayed(&table, spec, None);
+            let outcome = replay_once(&table, spec, None);
             assert!((outcome.best_kept() - 1.0).abs() < 1e-12, "{schedule:?}");
             assert!(outcome.mean_speedup().0 > 3.0, "{schedule:?}");
         }
@@ -411,7 +411,7 @@ fn asha_and_successive_halving_find_the_best_of_curves_that_never_cross() {
 
 #[test]
 fn bad_settings_are_refused_with_their_numbers() {
-    let table = table(&scattered(20), 9);
+    let table = table(&scattered_finals(20), 9);
     let good = StudySpec { burn_in: 5, ..table.study() };
     let with = |study| ReplaySetting::new(study, None);
     let hyperband = |eta, kappa| {
@@ -490,7 +490,7 @@ fn a_run_that_diverged_is_counted_up_to_there_on_both_sides_by_replays_and_searc
             orderings: 4,
             ..ReplaySetting::new(StudySpec { policy: policy.clone(), burn_in: 1, ..table.study() }, None)
         };
-        let outcome = replayed(&table, spec.clone(), None);
+        let outcome = replay_once(&table, spec.clone(), None);
         for (ordering, one) in outcome.orderings.iter().enumerate() {
             assert_eq!(one.full, 4 * 10 + 5, "{policy:?}");
             if policy == StopPolicy::none() {
@@ -520,7 +520,7 @@ fn the_place_of_the_best_that_was_kept_and_the_regret_where_the_best_was_lost() 
             None,
         )
     };
-    let outcome = replayed(&table, spec, None);
+    let outcome = replay_once(&table, spec, None);
     let mut places = [0_usize; 5];
     for ordering in &outcome.orderings {
         let first = table.final_score(ordering.trace.trials[0].run);

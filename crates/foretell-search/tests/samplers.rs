@@ -68,7 +68,7 @@ const MIXED: [&str; 5] =
     ["lr=log:1e-5:1", "n=int:1:8", "o=choice:a,b,c", "m=float:0:1 if o=b", "w=logint:8:512"];
 
 /// Best, 0, at lr = 1e-3, n = 6, o = b, m = 0.9, w = 128.
-fn mixed(configuration: &Configuration) -> f64 {
+fn mixed_space_score(configuration: &Configuration) -> f64 {
     let lr = (number(configuration, "lr").log10() + 3.0).powi(2) / 4.0;
     let n = (number(configuration, "n") - 6.0).abs() / 7.0;
     let w = ((number(configuration, "w") / 128.0).log2() / 4.0).powi(2);
@@ -88,7 +88,8 @@ fn all_find_more_than_random_draws_do() {
         let a = y - 5.1 / (4.0 * pi * pi) * x * x + 5.0 / pi * x - 6.0;
         -(a * a + 10.0 * (1.0 - 1.0 / (8.0 * pi)) * x.cos() + 10.0) + 0.397_887
     };
-    let spaces: [(&[&str], Function); 2] = [(&["x=float:-5:10", "y=float:0:15"], branin), (&MIXED, mixed)];
+    let spaces: [(&[&str], Function); 2] =
+        [(&["x=float:-5:10", "y=float:0:15"], branin), (&MIXED, mixed_space_score)];
     for (texts, function) in spaces {
         let random = mean_best(texts, &SamplerSpec::from(RandomSampling), function);
         for sampler in
@@ -105,7 +106,7 @@ fn all_find_more_than_random_draws_do() {
 
 /// A curve that rises to `mixed` plus 2, 9 epochs long.
 fn rising(configuration: &Configuration, step: u64) -> f64 {
-    (mixed(configuration) + 2.0) * (1.0 - 0.5_f64.powi(step as i32))
+    (mixed_space_score(configuration) + 2.0) * (1.0 - 0.5_f64.powi(step as i32))
 }
 
 #[test]

@@ -43,11 +43,11 @@ fn asha() -> StudySpec {
 }
 
 /// A study that was trained to its end with one worker; `see` looks at it after each report that stops nothing.
-fn trained(spec: StudySpec, see: impl Fn(&Session)) -> Session {
+fn train_with_one_worker(spec: StudySpec, see: impl Fn(&Session)) -> Session {
     let mut session = Session::new(spec).unwrap();
     while let Some(start) = session.ask().unwrap() {
         for step in start.from + 1..=start.until {
-            let value = reported(session.study().spec(), &start.configuration, step);
+            let value = reported_value(session.study().spec(), &start.configuration, step);
             if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stop {
                 break;
             }
@@ -80,7 +80,7 @@ impl Store for Failing {
 }
 
 /// All that a study remembers, with interrupted trials as running ones.
-fn remembered(study: &Study) -> String {
+fn study_state(study: &Study) -> String {
     let trials = study.trials().iter().cloned().map(|mut trial| {
         if trial.state == TrialState::Interrupted {
             trial.state = TrialState::Running;
@@ -99,7 +99,7 @@ fn again<T>(
 ) -> T {
     call(session).unwrap_or_else(|_| {
         let folded = Study::resume(session.study().spec().clone(), session.store().memory.records());
-        assert_eq!(remembered(&folded.unwrap()), remembered(session.study()));
+        assert_eq!(study_state(&folded.unwrap()), study_state(session.study()));
         call(session).expect("it fails once")
     })
 }
@@ -117,7 +117,7 @@ fn losses() -> StudySpec {
 }
 
 /// The report of a trial with this configuration.
-fn reported(spec: &StudySpec, configuration: &Configuration, step: u64) -> f64 {
+fn reported_value(spec: &StudySpec, configuration: &Configuration, step: u64) -> f64 {
     let accuracy = accuracy(configuration, step);
     if spec.direction == Direction::Minimize { (0.75 - accuracy).max(0.0) } else { accuracy }
 }
@@ -233,7 +233,7 @@ struct Training {
 }
 
 /// Runs a study with simulated workers that advance one epoch in turn, its models fitted `delay` epochs late.
-fn deferred(spec: &StudySpec, workers: usize, delay: usize) -> (Vec<Record>, usize) {
+fn run_with_late_fits(spec: &StudySpec, workers: usize, delay: usize) -> (Vec<Record>, usize) {
     let mut session = Session::new(spec.clone()).unwrap();
     session.defer_fits();
     let (mut running, mut fits, mut turns, mut held): (Vec<Training>, Vec<_>, _, _) = (vec![], vec![], 0, 0);
@@ -271,7 +271,7 @@ fn deferred(spec: &StudySpec, workers: usize, delay: usize) -> (Vec<Record>, usi
                 continue;
             }
             *step += 1;
-            let value = reported(spec, &start.configuration, *step);
+            let value = reported_value(spec, &start.configuration, *step);
             let answer = session.report(start.trial, *step, value, BTreeMap::new()).unwrap();
             *stops = answer.stop;
             held += usize::from(session.news().is_empty());
@@ -280,7 +280,7 @@ fn deferred(spec: &StudySpec, workers: usize, delay: usize) -> (Vec<Record>, usi
 }
 
 /// All records but those of epochs that were trained while a decision to stop was on its way.
-fn decided(records: &[Record]) -> Vec<Record> {
+fn records_before_stops(records: &[Record]) -> Vec<Record> {
     let mut ended = std::collections::BTreeSet::new();
     let counts = |record: &&Record| {
         match record {
@@ -297,11 +297,11 @@ fn decided(records: &[Record]) -> Vec<Record> {
 fn with_one_worker_models_fitted_elsewhere_change_no_record_but_of_epochs_trained_meanwhile() {
     let mut stopped = 0;
     for spec in [spec(), in_rungs(), asha(), losses()] {
-        let session = trained(spec.clone(), |_| ());
+        let session = train_with_one_worker(spec.clone(), |_| ());
         stopped += session.study().progress().trials.stopped;
         for delay in [0, 2] {
-            let (records, _) = deferred(&spec, 1, delay);
-            assert!(decided(&records) == session.store().records(), "{delay} epochs late");
+            let (records, _) = run_with_late_fits(&spec, 1, delay);
+            assert!(records_before_stops(&records) == session.store().records(), "{delay} epochs late");
         }
     }
     assert!(stopped > 3, "{stopped}");
@@ -310,7 +310,7 @@ fn with_one_worker_models_fitted_elsewhere_change_no_record_but_of_epochs_traine
 #[test]
 fn other_trials_report_while_a_model_is_fitted() {
     for spec in [spec(), in_rungs(), asha()] {
-        let (records, held) = deferred(&spec, 4, 3);
+        let (records, held) = run_with_late_fits(&spec, 4, 3);
         assert!(held > 0, "some reports waited");
         let mut others = 0;
         let mut awaited = None;
@@ -526,22 +526,22 @@ fn a_caller_brings_sampler_scheduler_and_predictor() {
 
 #[test]
 fn sessions_can_be_shared_and_moved_between_threads() {
-    fn shared<T: Send + Sync + 'static>() {}
-    shared::<Session>();
-    shared::<Session<Box<dyn Store + Send + Sync>>>();
-    shared::<Study>();
-    shared::<StudyParts>();
-    shared::<foretell_search::ModelFit>();
-    shared::<foretell_search::FittedModel>();
-    shared::<TrainingAnswer>();
-    shared::<SessionError>();
+    fn check_is_shareable<T: Send + Sync + 'static>() {}
+    check_is_shareable::<Session>();
+    check_is_shareable::<Session<Box<dyn Store + Send + Sync>>>();
+    check_is_shareable::<Study>();
+    check_is_shareable::<StudyParts>();
+    check_is_shareable::<foretell_search::ModelFit>();
+    check_is_shareable::<foretell_search::FittedModel>();
+    check_is_shareable::<TrainingAnswer>();
+    check_is_shareable::<SessionError>();
 }
 
 #[test]
 fn totals_kept_in_step_are_those_of_the_summary() {
     for (run_score, shadow) in [(RunScore::Last, false), (RunScore::Best, true)] {
         for spec in [spec(), in_rungs(), asha()] {
-            trained(StudySpec { run_score, shadow, ..spec }, |session| {
+            train_with_one_worker(StudySpec { run_score, shadow, ..spec }, |session| {
                 let (study, summary) = (session.study(), StudySummary::new(session.study()));
                 assert_eq!((study.progress().trials, study.best()), (summary.trials, summary.best));
                 assert_eq!(study.progress().spent, summary.epochs.spent);

@@ -38,7 +38,7 @@ fn value(lr: f64, step: u64) -> f64 {
 }
 
 /// The report of the training of `configuration`; of a network, by its layers: convolutions are good, others are not.
-fn reported(configuration: &Configuration, step: u64) -> f64 {
+fn reported_value(configuration: &Configuration, step: u64) -> f64 {
     match configuration.get("net").and_then(Value::as_text) {
         None => value(configuration["lr"].as_number().unwrap(), step),
         Some(net) => {
@@ -93,7 +93,7 @@ fn drive_as(habit: Habit, study: &mut Study, workers: usize, log: &mut Vec<Recor
         let report = StudyInput::Reported {
             trial,
             step: step - 1 + habit.first,
-            value: Some(reported(&configuration, step)),
+            value: Some(reported_value(&configuration, step)),
             metrics: BTreeMap::new(),
         };
         let records = study.step(&report);
@@ -604,7 +604,7 @@ fn q_learning_turns_to_what_was_good_with_and_without_stopping() {
     let (full, _) = whole(StudySpec { policy: StopPolicy::none(), ..spec }, 1);
     for study in [&stopped, &full] {
         let mean = |trials: &[foretell_search::Trial]| {
-            trials.iter().map(|t| reported(&t.configuration, 8)).sum::<f64>() / trials.len() as f64
+            trials.iter().map(|t| reported_value(&t.configuration, 8)).sum::<f64>() / trials.len() as f64
         };
         let trials = study.trials();
         assert!(mean(&trials[40..]) > mean(&trials[..20]) + 0.05, "it does not learn");
@@ -688,7 +688,7 @@ fn rules_that_look_at_the_curves_alone_stop_trials_too() {
     assert!(StudySummary::new(&median).trials.stopped > 3);
     assert!(decisions(&log).iter().any(|d| d.reason == Reason::BelowMedian && d.value.is_some()));
     let stopped = median.trials().iter().find(|t| matches!(t.state, TrialState::Stopped { .. })).unwrap();
-    let last = reported(&stopped.configuration, stopped.step);
+    let last = reported_value(&stopped.configuration, stopped.step);
     assert!((stopped.result().unwrap() - last).abs() < 1e-12, "it counts with its last value");
     let (patient, _) = whole(
         StudySpec { policy: StopPolicy::from(PatienceRule { patience: EPOCHS as usize }), ..spec() },
@@ -752,7 +752,7 @@ fn trials_that_report_in_large_steps_pass_rungs_they_have_overstepped() {
         }
         let (trial, from) = (*trial, study.trials()[*trial as usize].step);
         let step = if from == 0 { 5 } else { 9 };
-        let value = Some(reported(configuration, step));
+        let value = Some(reported_value(configuration, step));
         study.step(&StudyInput::Reported { trial, step, value, metrics: BTreeMap::new() });
         study.step(&StudyInput::Ended { trial, failure: None });
     }

@@ -58,7 +58,7 @@ fn run(study: &mut Study, value: impl Fn(u64, &Configuration) -> f64) -> Vec<Rec
     records
 }
 
-fn repeated(study: &Study) -> Vec<usize> {
+fn repeated_trials(study: &Study) -> Vec<usize> {
     let is_repeated =
         |(number, trial): (usize, &foretell_search::Trial)| trial.earlier.as_ref().map(|_| number);
     study.trials().iter().enumerate().filter_map(is_repeated).collect()
@@ -87,7 +87,7 @@ fn the_best_earlier_trial_follows_the_scripts_own_and_fits_the_space() {
     );
     assert_eq!(trials[1].configuration.len(), 2, "one that is gone is dropped");
     assert_eq!(trials[1].earlier.as_ref().unwrap().to_string(), "the best trial of first (0.9000)");
-    assert_eq!(repeated(&study), [1], "it doesn't lead, so no other one follows");
+    assert_eq!(repeated_trials(&study), [1], "it doesn't lead, so no other one follows");
 }
 
 #[test]
@@ -104,10 +104,10 @@ fn further_ones_follow_every_second_time_while_they_lead_and_the_log_restores_th
         first.iter().any(|run| run.configuration["lr"] == configuration["lr"])
     };
     records.extend(run(&mut study, |_, configuration| if is_earlier(configuration) { 0.9 } else { 0.4 }));
-    let many = repeated(&study).len();
+    let many = repeated_trials(&study).len();
     assert!((3..=8).contains(&many), "{many}: as many as are far from all trials, and eight at most");
-    assert_eq!(repeated(&study), (0..many).map(|i| 2 * i).collect::<Vec<_>>(), "every second one");
-    let rates: Vec<f64> = repeated(&study)
+    assert_eq!(repeated_trials(&study), (0..many).map(|i| 2 * i).collect::<Vec<_>>(), "every second one");
+    let rates: Vec<f64> = repeated_trials(&study)
         .iter()
         .map(|&i| study.trials()[i].configuration["lr"].as_number().unwrap())
         .collect();
@@ -121,7 +121,7 @@ fn further_ones_follow_every_second_time_while_they_lead_and_the_log_restores_th
         records.iter().cloned().map(Ok::<_, std::convert::Infallible>),
     )
     .unwrap();
-    assert_eq!(repeated(&again), repeated(&study));
+    assert_eq!(repeated_trials(&again), repeated_trials(&study));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn nothing_is_repeated_where_it_would_mislead() {
         let mut study = Study::new(spec).unwrap();
         study.warm_start(runs);
         run(&mut study, |trial, _| 0.5 + 0.01 * trial as f64);
-        repeated(&study)
+        repeated_trials(&study)
     };
     let usual = || spec(&["lr=log:1e-3:0.5"]);
     assert_eq!(with(usual(), &good), [0]);

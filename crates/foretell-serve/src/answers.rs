@@ -50,7 +50,7 @@ pub(crate) async fn follow(
     headers: HeaderMap,
 ) -> ApiReply {
     let log = served.log(&study)?;
-    Ok(events::records(log, seen(query.as_deref(), &headers)?))
+    Ok(events::records(log, last_seen_record(query.as_deref(), &headers)?))
 }
 
 pub(crate) async fn state(
@@ -67,12 +67,12 @@ pub(crate) async fn state(
             return Err(RequestProblem::field("decisions", format!("expected all or none, found {other:?}")));
         }
     };
-    let seen = seen(query.as_deref(), &headers)?;
+    let seen = last_seen_record(query.as_deref(), &headers)?;
     Ok(events::state(served.folds.fold_for_log(&log), seen, is_brief))
 }
 
 /// The number of the last record that a reader has seen.
-fn seen(query: Option<&str>, headers: &HeaderMap) -> Result<u64, RequestProblem> {
+fn last_seen_record(query: Option<&str>, headers: &HeaderMap) -> Result<u64, RequestProblem> {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
     match last.or_else(|| word(query, "after")) {
         None => Ok(0),

@@ -7,7 +7,7 @@ mod needed;
 use std::path::Path;
 use std::process::Command;
 
-use common::{done, local, serve};
+use common::{answer_of, local, serve};
 
 /// Runs the first code block of `language` with `program`, if there is such a program; returns its output.
 fn run(language: &str, program: &str, address: &str) -> Option<String> {
@@ -39,7 +39,7 @@ fn the_examples_do_what_they_say() {
         assert!(!printed.contains("foretell.error"), "{printed}");
     }
     if run("python", "python3", &address.to_string()).is_some() {
-        let progress = done(address, "GET", "/api/studies/python-rates/progress", "");
+        let progress = answer_of(address, "GET", "/api/studies/python-rates/progress", "");
         assert_eq!(progress["done"], true, "{progress}");
         assert_eq!(progress["trials"]["total"], 24, "{progress}");
         assert!(progress["trials"]["stopped"].as_u64().is_some_and(|stopped| stopped > 0), "{progress}");

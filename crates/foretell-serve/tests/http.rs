@@ -110,9 +110,9 @@ fn a_reader_that_comes_back_to_another_server_misses_nothing_and_sees_nothing_tw
 #[test]
 fn events_say_that_the_log_is_damaged_and_go_on_once_it_is_mended() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = common::made(folder.path());
+    let address = common::serve_new_study(folder.path());
     for _ in 0..3 {
-        common::done(address, "POST", "/api/studies/s/ask", "");
+        common::answer_of(address, "POST", "/api/studies/s/ask", "");
     }
     let log = folder.path().join("s/events.jsonl");
     let sound = std::fs::read(&log).expect("a log");
@@ -157,16 +157,16 @@ fn a_study_that_was_raised_shows_its_new_total() {
     };
     common::call(address, "PUT", "/api/studies/s", &body(3, false));
     let train = || {
-        let task = common::done(address, "POST", "/api/studies/s/ask", "")["start"].clone();
+        let task = common::answer_of(address, "POST", "/api/studies/s/ask", "")["start"].clone();
         let trial = format!("/api/studies/s/trials/{}", task["trial"]);
         for step in 1..=2 {
             let report = json!({"step": step, "value": 0.5}).to_string();
-            common::done(address, "POST", &format!("{trial}/report"), &report);
+            common::answer_of(address, "POST", &format!("{trial}/report"), &report);
         }
-        common::done(address, "POST", &format!("{trial}/tell"), "");
+        common::answer_of(address, "POST", &format!("{trial}/tell"), "");
     };
     (0..3).for_each(|_| train());
-    let planned = || common::done(address, "GET", "/api/studies/s/progress", "")["planned"].clone();
+    let planned = || common::answer_of(address, "GET", "/api/studies/s/progress", "")["planned"].clone();
     assert_eq!(planned(), 3);
     let (status, refused) = common::call(address, "PUT", "/api/studies/s", &body(6, false));
     let text = refused["error"].as_str().unwrap_or_default();
@@ -178,9 +178,9 @@ fn a_study_that_was_raised_shows_its_new_total() {
         .expect("a page");
     assert!(page.contains(r#""planned":6"#), "the page in a file, too");
     train();
-    let found = common::done(address, "GET", "/api/studies/s/progress", "");
+    let found = common::answer_of(address, "GET", "/api/studies/s/progress", "");
     assert_eq!((&found["planned"], &found["trials"]["completed"]), (&json!(6), &json!(4)), "{found}");
-    let view = common::done(address, "GET", "/api/studies/s/view", "")["view"].clone();
+    let view = common::answer_of(address, "GET", "/api/studies/s/view", "")["view"].clone();
     assert_eq!(view["settings"]["trials"], 6);
     assert_eq!(view["trials"][3]["values"], json!([0.5, 0.5]));
     assert_eq!(view["reports"]["trial"], json!([0, 0, 1, 1, 2, 2, 3, 3]));
@@ -190,10 +190,10 @@ fn a_study_that_was_raised_shows_its_new_total() {
 #[test]
 fn a_page_in_a_file_needs_nothing_else_and_its_text_ends_no_script() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = common::made(folder.path());
-    common::done(address, "POST", "/api/studies/s/ask", "");
+    let address = common::serve_new_study(folder.path());
+    common::answer_of(address, "POST", "/api/studies/s/ask", "");
     let failure = json!({"failure": "</script><img src=x>"}).to_string();
-    common::done(address, "POST", "/api/studies/s/trials/0/tell", &failure);
+    common::answer_of(address, "POST", "/api/studies/s/trials/0/tell", &failure);
     let text = page("a study", &folder.path().join("s/events.jsonl"), &foretell_search::Catalogue::default())
         .expect("a page");
     assert!(text.contains("a study") && text.contains("img src=x") && !text.contains("http://"));
@@ -209,21 +209,21 @@ fn a_page_in_a_file_needs_nothing_else_and_its_text_ends_no_script() {
 #[test]
 fn a_trial_is_shown_with_its_metrics_its_decisions_and_what_it_prints() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = common::made(folder.path());
-    common::done(address, "POST", "/api/studies/s/ask", "");
+    let address = common::serve_new_study(folder.path());
+    common::answer_of(address, "POST", "/api/studies/s/ask", "");
     let report = json!({"step": 1, "value": 0.5, "metrics": {"loss": 0.25}}).to_string();
-    common::done(address, "POST", "/api/studies/s/trials/0/report", &report);
-    let found = common::done(address, "GET", "/api/studies/s/trials/0", "");
+    common::answer_of(address, "POST", "/api/studies/s/trials/0/report", &report);
+    let found = common::answer_of(address, "GET", "/api/studies/s/trials/0", "");
     assert_eq!(found["metrics"]["loss"], json!({"steps": [1], "values": [0.25]}));
     assert_eq!((&found["decisions"][0]["step"], &found["command"]), (&json!(1), &Value::Null), "{found}");
     let output = "/api/studies/s/trials/0/output";
-    assert_eq!(common::done(address, "GET", output, "")["is_here"], false);
+    assert_eq!(common::answer_of(address, "GET", output, "")["is_here"], false);
     let own = folder.path().join("s/trials/0000");
     std::fs::create_dir_all(&own).expect("a folder");
     std::fs::write(own.join("output.log"), "epoch 1\n").expect("written");
-    let found = common::done(address, "GET", output, "");
+    let found = common::answer_of(address, "GET", output, "");
     assert_eq!((&found["text"], &found["to"]), (&json!("epoch 1\n"), &json!(8)));
-    assert_eq!(common::done(address, "GET", &format!("{output}?from=6"), "")["text"], "1\n");
+    assert_eq!(common::answer_of(address, "GET", &format!("{output}?from=6"), "")["text"], "1\n");
     let refused = [
         (format!("{output}?from=x"), 400, "from"),
         ("/api/studies/s/trials/9".to_owned(), 404, "trial"),
@@ -240,9 +240,9 @@ fn a_trial_is_shown_with_its_metrics_its_decisions_and_what_it_prints() {
 #[test]
 fn a_reader_may_leave_the_decisions_out() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = common::made(folder.path());
-    common::done(address, "POST", "/api/studies/s/ask", "");
-    common::done(address, "POST", "/api/studies/s/trials/0/report", r#"{"step": 1, "value": 0.5}"#);
+    let address = common::serve_new_study(folder.path());
+    common::answer_of(address, "POST", "/api/studies/s/ask", "");
+    common::answer_of(address, "POST", "/api/studies/s/trials/0/report", r#"{"step": 1, "value": 0.5}"#);
     for (query, decisions) in [("", Some(1)), ("?decisions=none", None)] {
         let path = format!("/api/studies/s/state{query}");
         let stream = send(address, "GET", &path, "Host: localhost\r\n", "");

@@ -7,16 +7,16 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use common::{done, get, local, made, started};
+use common::{answer_of, get, local, serve_new_study, start_server};
 use foretell_serve::{ReaderLimits, ServeOptions, Server};
 use serde_json::Value;
 
-fn limited(folder: &tempfile::TempDir, token: Option<&str>, limits: ReaderLimits) -> SocketAddr {
+fn start_limited_server(folder: &tempfile::TempDir, token: Option<&str>, limits: ReaderLimits) -> SocketAddr {
     let usual = ServeOptions::new(folder.path(), local());
-    started(ServeOptions { token: token.map(str::to_owned), limits, ..usual })
+    start_server(ServeOptions { token: token.map(str::to_owned), limits, ..usual })
 }
 
-fn connected(address: SocketAddr) -> TcpStream {
+fn connect_to_server(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("it answers");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
     stream
@@ -24,7 +24,7 @@ fn connected(address: SocketAddr) -> TcpStream {
 
 /// The answer to `text`, until the server closes the connection.
 fn sent(address: SocketAddr, text: &str) -> String {
-    let mut stream = connected(address);
+    let mut stream = connect_to_server(address);
     stream.write_all(text.as_bytes()).expect("it is sent");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("the server closes it");
@@ -44,7 +44,7 @@ fn refusal(answer: &str) -> (u16, String) {
 fn half_a_request_is_waited_for_so_long_and_no_longer() {
     let folder = tempfile::tempdir().expect("a folder");
     let (head, body) = (Duration::from_millis(200), Duration::from_millis(200));
-    let address = limited(&folder, None, ReaderLimits { head, body, ..ReaderLimits::default() });
+    let address = start_limited_server(&folder, None, ReaderLimits { head, body, ..ReaderLimits::default() });
     // the first would be held for ever; a second one on the same connection, too
     sent(address, "GET /api/studies HTTP/1.1\r\nHost: loc");
     let one_and_a_half = sent(address, "GET /api/studies HTTP/1.1\r\nHost: localhost\r\n\r\nGET /api");
@@ -60,7 +60,7 @@ fn half_a_request_is_waited_for_so_long_and_no_longer() {
 fn a_body_that_is_too_long_is_refused_in_json_and_a_strangers_is_not_read_at_all() {
     let folder = tempfile::tempdir().expect("a folder");
     let limits = ReaderLimits { body_bytes: 1000, ..ReaderLimits::default() };
-    let address = limited(&folder, Some("key"), limits);
+    let address = start_limited_server(&folder, Some("key"), limits);
     let request = |headers: &str| {
         format!("PUT /api/studies/s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n")
     };
@@ -81,8 +81,8 @@ fn a_body_that_is_too_long_is_refused_in_json_and_a_strangers_is_not_read_at_all
 fn one_address_has_so_many_connections_and_the_next_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
     let limits = ReaderLimits { connections_per_address: 3, ..ReaderLimits::default() };
-    let address = limited(&folder, None, limits);
-    let mut idle: Vec<TcpStream> = (0..3).map(|_| connected(address)).collect();
+    let address = start_limited_server(&folder, None, limits);
+    let mut idle: Vec<TcpStream> = (0..3).map(|_| connect_to_server(address)).collect();
     for stream in &mut idle {
         // an answer shows that the connection counts
         stream.write_all(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it is sent");
@@ -96,7 +96,7 @@ fn one_address_has_so_many_connections_and_the_next_is_told() {
     assert_eq!(common::call(address, "PUT", "/api/studies/s", study).0, 201, "a worker is not refused");
     drop(idle);
     for _ in 0..100 {
-        let mut stream = connected(address);
+        let mut stream = connect_to_server(address);
         let asked = "GET /api/studies HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         let mut answer = String::new();
         if stream.write_all(asked.as_bytes()).and_then(|()| stream.read_to_string(&mut answer)).is_ok()
@@ -132,8 +132,8 @@ fn a_folder_that_is_gone_is_said_to_be_and_found_again() {
     let home = tempfile::tempdir().expect("a folder");
     let (folder, away) = (home.path().join("runs"), home.path().join("away"));
     std::fs::create_dir(&folder).expect("a folder");
-    let address = made(&folder);
-    assert_eq!(done(address, "POST", "/api/studies/s/ask", r#"{"worker": "a"}"#)["start"]["trial"], 0);
+    let address = serve_new_study(&folder);
+    assert_eq!(answer_of(address, "POST", "/api/studies/s/ask", r#"{"worker": "a"}"#)["start"]["trial"], 0);
     let ask = || common::call(address, "POST", "/api/studies/s/ask", r#"{"worker": "a"}"#);
     std::fs::rename(folder.join("s"), &away).expect("it is moved");
     let (status, answer) = ask();
@@ -159,7 +159,7 @@ fn a_folder_that_is_gone_is_said_to_be_and_found_again() {
         assert!(answer["error"].as_str().is_some_and(|text| text.contains("Put it back")), "{answer}");
     }
     std::fs::rename(&away, &folder).expect("it is moved");
-    assert_eq!(done(address, "POST", "/api/studies/s/ask", r#"{"worker": "b"}"#)["start"]["trial"], 2);
+    assert_eq!(answer_of(address, "POST", "/api/studies/s/ask", r#"{"worker": "b"}"#)["start"]["trial"], 2);
 }
 
 #[test]
@@ -198,8 +198,8 @@ fn a_reader_that_takes_nothing_is_cut_off_and_the_records_are_not_held_in_memory
     }
     drop(log);
     let limits = ReaderLimits { unread: Duration::from_millis(300), ..ReaderLimits::default() };
-    let address = limited(&folder, None, limits);
-    let mut stream = connected(address);
+    let address = start_limited_server(&folder, None, limits);
+    let mut stream = connect_to_server(address);
     stream.write_all(b"GET /api/studies/s/records HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it is sent");
     std::thread::sleep(Duration::from_millis(1500));
     let mut got = 0;
@@ -209,7 +209,7 @@ fn a_reader_that_takes_nothing_is_cut_off_and_the_records_are_not_held_in_memory
         got += length;
     }
     assert!(got < 15_000_000, "{got} bytes came though nothing was read for long");
-    let records = done(address, "GET", "/api/studies/s/records", "");
+    let records = answer_of(address, "GET", "/api/studies/s/records", "");
     assert_eq!(records["records"].as_array().expect("records").len(), 200);
 }
 
@@ -226,7 +226,7 @@ fn memory() -> usize {
 #[cfg(target_os = "linux")]
 fn large(folder: &std::path::Path) {
     let first = tempfile::tempdir().expect("a folder");
-    let address = made(first.path());
+    let address = serve_new_study(first.path());
     let study = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 4000, "trials": 40, "stopping": false}"#;
     assert_eq!(common::call(address, "PUT", "/api/studies/large", study).0, 201);
     std::fs::create_dir(folder.join("large")).expect("a folder");
@@ -250,7 +250,7 @@ fn large(folder: &std::path::Path) {
 fn readers_that_take_nothing_share_one_copy_of_a_large_study() {
     let folder = tempfile::tempdir().expect("a folder");
     large(folder.path());
-    let address = limited(&folder, None, ReaderLimits::default());
+    let address = start_limited_server(&folder, None, ReaderLimits::default());
     for path in ["state", "state?after=1", "view"] {
         let whole = |stream: &mut TcpStream| {
             let asked = format!("GET /api/studies/large/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -259,10 +259,10 @@ fn readers_that_take_nothing_share_one_copy_of_a_large_study() {
             stream.read_exact(&mut begin).expect("an answer");
             assert_eq!(&begin, b"HTTP/1.1 200", "{path}");
         };
-        let mut one = connected(address);
+        let mut one = connect_to_server(address);
         whole(&mut one);
         let before = memory();
-        let mut others: Vec<TcpStream> = (0..60).map(|_| connected(address)).collect();
+        let mut others: Vec<TcpStream> = (0..60).map(|_| connect_to_server(address)).collect();
         others.iter_mut().for_each(whole);
         std::thread::sleep(Duration::from_millis(500));
         let more = memory().saturating_sub(before) >> 20;
@@ -276,7 +276,7 @@ fn readers_that_take_nothing_share_one_copy_of_a_large_study() {
 #[test]
 fn a_host_in_capitals_is_this_machine_and_an_address_that_is_no_text_is_said_to_be_none() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = limited(&folder, None, ReaderLimits::default());
+    let address = start_limited_server(&folder, None, ReaderLimits::default());
     assert_eq!(get(address, "/api/studies", "Host: LOCALHOST\r\n").0, 200);
     let answer =
         sent(address, "GET /api/studies/%ff/best HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");

@@ -4,20 +4,20 @@ mod common;
 
 use std::path::Path;
 
-use common::{STUDY, call, done, made};
+use common::{STUDY, answer_of, call, serve_new_study};
 use foretell_run::{EventStore, Orders};
 use foretell_search::{Session, StudyParts, StudyRequest};
 use serde_json::{Value, json};
 
 /// The configuration of the next trial.
-fn asked(address: std::net::SocketAddr) -> Value {
-    done(address, "POST", "/api/studies/s/ask", "{}")["start"].clone()
+fn next_configuration(address: std::net::SocketAddr) -> Value {
+    answer_of(address, "POST", "/api/studies/s/ask", "{}")["start"].clone()
 }
 
 #[test]
 fn what_a_person_enqueues_is_asked_for_next() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
+    let address = serve_new_study(folder.path());
     let enqueue = |body: &str| call(address, "POST", "/api/studies/s/enqueue", body);
     let (status, answer) = enqueue(r#"{"configuration": {"lr": 0.25}}"#);
     assert_eq!((status, &answer), (200, &json!({"schema": "foretell.enqueued/1", "recorded": true})));
@@ -43,16 +43,16 @@ fn what_a_person_enqueues_is_asked_for_next() {
         assert!(status == 400 && text.contains(words), "{body}: {status} {answer}");
     }
     assert_eq!(call(address, "POST", "/api/studies/t/enqueue", r#"{"configuration": "lr=0.5"}"#).0, 404);
-    assert_eq!(asked(address)["configuration"]["lr"], 0.25);
-    assert_eq!(asked(address)["configuration"]["lr"], 0.5);
-    assert_eq!(asked(address)["configuration"]["lr"], 0.5, "the request with a name of its own");
-    assert_ne!(asked(address)["configuration"]["lr"], 0.5);
+    assert_eq!(next_configuration(address)["configuration"]["lr"], 0.25);
+    assert_eq!(next_configuration(address)["configuration"]["lr"], 0.5);
+    assert_eq!(next_configuration(address)["configuration"]["lr"], 0.5, "the request with a name of its own");
+    assert_ne!(next_configuration(address)["configuration"]["lr"], 0.5);
 }
 
 #[test]
 fn what_is_enqueued_into_a_study_of_another_process_is_handed_on() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
+    let address = serve_new_study(folder.path());
     // another process takes the study over
     let fields: Value = serde_json::from_str(STUDY).expect("JSON");
     let request = StudyRequest::from_fields(fields.as_object().expect("fields")).expect("a request");
@@ -72,9 +72,9 @@ fn what_is_enqueued_into_a_study_of_another_process_is_handed_on() {
 #[test]
 fn every_metric_that_a_trial_reports_is_kept_and_given() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
+    let address = serve_new_study(folder.path());
     for trial in 0..2 {
-        asked(address);
+        next_configuration(address);
         for step in 1..=3 {
             let mut metrics = json!({"val_acc": 0.1, "loss": 1.0 / f64::from(step)});
             if trial == 1 {
@@ -82,14 +82,14 @@ fn every_metric_that_a_trial_reports_is_kept_and_given() {
             }
             let report = json!({"step": step, "value": 0.1, "metrics": metrics});
             let path = format!("/api/studies/s/trials/{trial}/report");
-            done(address, "POST", &path, &report.to_string());
+            answer_of(address, "POST", &path, &report.to_string());
         }
     }
-    let loss = done(address, "GET", "/api/studies/s/metrics/loss", "");
+    let loss = answer_of(address, "GET", "/api/studies/s/metrics/loss", "");
     assert_eq!(loss["trials"][1], json!({"trial": 1, "steps": [1, 2, 3], "values": [1.0, 0.5, 1.0 / 3.0]}));
     assert_eq!(
-        done(address, "GET", "/api/studies/s/metrics/f1", "")["trials"].as_array().map(Vec::len),
+        answer_of(address, "GET", "/api/studies/s/metrics/f1", "")["trials"].as_array().map(Vec::len),
         Some(1)
     );
-    assert_eq!(done(address, "GET", "/api/studies/s/metrics/none", "")["trials"], json!([]));
+    assert_eq!(answer_of(address, "GET", "/api/studies/s/metrics/none", "")["trials"], json!([]));
 }

@@ -4,16 +4,16 @@ mod common;
 
 use std::io::{BufRead, BufReader};
 
-use common::{call, done, get, made, send};
+use common::{answer_of, call, get, send, serve_new_study};
 #[test]
 fn every_address_of_the_description_answers_as_described() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
+    let address = serve_new_study(folder.path());
     foretell_run::Work::default().write(&folder.path().join("s")).expect("it is written");
-    let document = done(address, "GET", "/openapi.json", "");
+    let document = answer_of(address, "GET", "/openapi.json", "");
     assert_eq!(document["openapi"], "3.1.0");
     for _ in 0..3 {
-        done(address, "POST", "/api/studies/s/ask", "");
+        answer_of(address, "POST", "/api/studies/s/ask", "");
     }
     let paths = document["paths"].as_object().expect("paths");
     for (path, operations) in paths {

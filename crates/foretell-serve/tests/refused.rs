@@ -4,7 +4,7 @@ mod common;
 
 use std::io::Read;
 
-use common::{STUDY, call, done, local, made, send, serve};
+use common::{STUDY, answer_of, call, local, send, serve, serve_new_study};
 use serde_json::json;
 
 /// A report, and another study than the one that is there.
@@ -114,8 +114,8 @@ const WRONG: &[Wrong] = &[
 #[test]
 fn what_is_wrong_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
-    done(address, "POST", "/api/studies/s/ask", "");
+    let address = serve_new_study(folder.path());
+    answer_of(address, "POST", "/api/studies/s/ask", "");
     std::fs::write(folder.path().join("a-file"), "").expect("a file is written");
     for &(method, path, body, status, field, words) in WRONG {
         let (found, answer) = call(address, method, path, body);
@@ -131,7 +131,7 @@ fn what_is_wrong_is_named() {
         );
     }
     assert_eq!(
-        done(address, "GET", "/api/studies", "")["studies"],
+        answer_of(address, "GET", "/api/studies", "")["studies"],
         json!(["s"]),
         "nothing is left of what was refused"
     );
@@ -140,7 +140,7 @@ fn what_is_wrong_is_named() {
 #[test]
 fn writes_need_the_token_or_this_machine_without_a_foreign_origin() {
     let folder = tempfile::tempdir().expect("a folder");
-    let free = made(folder.path());
+    let free = serve_new_study(folder.path());
     let guarded = tempfile::tempdir().expect("a folder");
     let guarded = serve(guarded.path(), local(), Some("key"));
     let status = |address, path, headers: &str| {

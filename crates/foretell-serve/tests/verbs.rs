@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use common::{STUDY, call, done, local, made, serve, started};
+use common::{STUDY, answer_of, call, local, serve, serve_new_study, start_server};
 use foretell_run::{EventStore, Leases, MetricReading, Orders, StudyHost, TrainingTask};
 use foretell_search::{
     Catalogue, ManualOrder, MemoryStore, ParameterSpace, Record, Session, Space, Study, StudyParts,
@@ -25,7 +25,7 @@ fn accuracy(lr: f64, step: u64) -> f64 {
 /// A worker: trains every trial that it gets until the study is done.
 fn work(address: SocketAddr, name: &str) {
     loop {
-        let asked = done(address, "POST", "/api/studies/s/ask", &json!({"worker": name}).to_string());
+        let asked = answer_of(address, "POST", "/api/studies/s/ask", &json!({"worker": name}).to_string());
         let start = &asked["start"];
         if start.is_null() {
             if asked["done"] == true {
@@ -38,13 +38,13 @@ fn work(address: SocketAddr, name: &str) {
         for step in start["from"].as_u64().expect("a step") + 1..=start["until"].as_u64().expect("a step") {
             let report = json!({"step": step, "value": accuracy(lr, step), "lease": start["lease"]});
             let path = format!("/api/studies/s/trials/{trial}/report");
-            let next = done(address, "POST", &path, &report.to_string());
+            let next = answer_of(address, "POST", &path, &report.to_string());
             assert_eq!(next["recorded"], true, "{next}");
             if next["stop"] == true {
                 break;
             }
         }
-        done(address, "POST", &format!("/api/studies/s/trials/{trial}/tell"), "{}");
+        answer_of(address, "POST", &format!("/api/studies/s/trials/{trial}/tell"), "{}");
     }
 }
 
@@ -114,7 +114,7 @@ fn decides_as_in_this_process(policy: &str) -> bool {
         session.tell(start.trial, TrainingEnd::Finished).expect("it is stored");
     }
     assert_eq!(records(folder.path()), session.store().records(), "{policy}");
-    let best = done(address, "GET", "/api/studies/s/best", "");
+    let best = answer_of(address, "GET", "/api/studies/s/best", "");
     let expected = session.best().expect("there is a best");
     assert_eq!((&best["best"]["trial"], &best["done"]), (&json!(expected.trial), &json!(true)));
     // once it is done the log is free for others
@@ -125,7 +125,7 @@ fn decides_as_in_this_process(policy: &str) -> bool {
 #[test]
 fn several_workers_lose_nothing_and_do_nothing_twice() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
+    let address = serve_new_study(folder.path());
     let workers: Vec<_> =
         (0..4).map(|worker| std::thread::spawn(move || work(address, &format!("worker {worker}")))).collect();
     workers.into_iter().for_each(|worker| worker.join().expect("it ends well"));
@@ -152,8 +152,8 @@ fn several_workers_lose_nothing_and_do_nothing_twice() {
 #[test]
 fn a_report_twice_changes_nothing_and_another_one_is_a_conflict() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
-    let start = done(address, "POST", "/api/studies/s/ask", "")["start"].clone();
+    let address = serve_new_study(folder.path());
+    let start = answer_of(address, "POST", "/api/studies/s/ask", "")["start"].clone();
     assert_eq!((&start["trial"], &start["from"], &start["until"]), (&json!(0), &json!(0), &json!(9)));
     let report = |body: &str| call(address, "POST", "/api/studies/s/trials/0/report", body);
     let tell = |body: &str| call(address, "POST", "/api/studies/s/trials/0/tell", body);
@@ -183,7 +183,7 @@ fn a_report_twice_changes_nothing_and_another_one_is_a_conflict() {
     let (status, answer) = report(r#"{"step": 9, "value": 0.6}"#);
     assert_eq!(status, 409, "{answer}");
     assert!(answer["error"].as_str().is_some_and(|text| text.contains("has ended: failed")), "{answer}");
-    assert_eq!(done(address, "GET", "/api/studies/s/trials/0/should_stop", "")["stop"], true);
+    assert_eq!(answer_of(address, "GET", "/api/studies/s/trials/0/should_stop", "")["stop"], true);
     let reported =
         records(folder.path()).into_iter().filter(|record| record.type_name() == "reported").count();
     assert_eq!(reported, 3);
@@ -192,14 +192,14 @@ fn a_report_twice_changes_nothing_and_another_one_is_a_conflict() {
 #[test]
 fn a_repeated_tell_of_a_whole_training_agrees_or_is_a_conflict() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
-    done(address, "POST", "/api/studies/s/ask", "");
+    let address = serve_new_study(folder.path());
+    answer_of(address, "POST", "/api/studies/s/ask", "");
     for step in 1..=9 {
         let body = json!({"step": step, "value": 0.5 + step as f64 / 100.0}).to_string();
-        done(address, "POST", "/api/studies/s/trials/0/report", &body);
+        answer_of(address, "POST", "/api/studies/s/trials/0/report", &body);
     }
     for _ in 0..2 {
-        assert_eq!(done(address, "POST", "/api/studies/s/trials/0/tell", "")["state"], "completed");
+        assert_eq!(answer_of(address, "POST", "/api/studies/s/trials/0/tell", "")["state"], "completed");
     }
     let (status, answer) = call(address, "POST", "/api/studies/s/trials/0/tell", r#"{"failure": "no"}"#);
     assert_eq!((status, &answer["field"]), (409, &json!("failure")), "{answer}");
@@ -208,27 +208,27 @@ fn a_repeated_tell_of_a_whole_training_agrees_or_is_a_conflict() {
 #[test]
 fn notes_are_written_replaced_and_removed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
+    let address = serve_new_study(folder.path());
     let path = "/api/studies/s/note";
-    assert_eq!(done(address, "GET", path, "")["text"], "");
+    assert_eq!(answer_of(address, "GET", path, "")["text"], "");
     assert_eq!(
-        done(address, "PUT", path, r#"{"text": " first try #baseline\n"}"#)["text"],
+        answer_of(address, "PUT", path, r#"{"text": " first try #baseline\n"}"#)["text"],
         "first try #baseline"
     );
-    assert_eq!(done(address, "GET", path, "")["text"], "first try #baseline");
+    assert_eq!(answer_of(address, "GET", path, "")["text"], "first try #baseline");
     assert_eq!(foretell_run::read_notes(&folder.path().join("s")).as_deref(), Some("first try #baseline"));
     let (status, refused) = call(address, "PUT", path, &json!({"text": "x".repeat(70_000)}).to_string());
     assert_eq!((status, &refused["field"]), (400, &json!("text")), "{refused}");
-    assert_eq!(done(address, "PUT", path, r#"{"text": ""}"#)["text"], "");
+    assert_eq!(answer_of(address, "PUT", path, r#"{"text": ""}"#)["text"], "");
     assert_eq!(call(address, "GET", "/api/studies/other/note", "").0, 404);
 }
 
 #[test]
 fn what_a_trial_used_is_among_its_details() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
-    done(address, "POST", "/api/studies/s/ask", "{}");
-    let details = || done(address, "GET", "/api/studies/s/trials/0", "")["usage"].clone();
+    let address = serve_new_study(folder.path());
+    answer_of(address, "POST", "/api/studies/s/ask", "{}");
+    let details = || answer_of(address, "GET", "/api/studies/s/trials/0", "")["usage"].clone();
     assert!(details().is_null(), "it runs elsewhere");
     let own = foretell_run::trial_directory(&folder.path().join("s"), 0);
     std::fs::create_dir_all(&own).expect("a folder");
@@ -239,7 +239,7 @@ fn what_a_trial_used_is_among_its_details() {
 
 /// A server whose workers lose a trial after `lease`, with the study `s`.
 fn started_with_lease(folder: &Path, lease: Duration) -> SocketAddr {
-    let address = started(ServeOptions { lease, ..ServeOptions::new(folder, local()) });
+    let address = start_server(ServeOptions { lease, ..ServeOptions::new(folder, local()) });
     assert_eq!(call(address, "PUT", "/api/studies/s", STUDY).0, 201);
     address
 }
@@ -250,7 +250,8 @@ fn a_silent_workers_trial_runs_elsewhere_until_its_late_reports_continue_the_cur
     let lease = Duration::from_millis(300);
     let address = started_with_lease(folder.path(), lease);
     let ask = |worker: &str| {
-        done(address, "POST", "/api/studies/s/ask", &json!({"worker": worker}).to_string())["start"].clone()
+        answer_of(address, "POST", "/api/studies/s/ask", &json!({"worker": worker}).to_string())["start"]
+            .clone()
     };
     let report = |start: &Value, step: u64| {
         let body = json!({"step": step, "value": 0.1 * step as f64, "lease": start["lease"]}).to_string();
@@ -302,9 +303,9 @@ fn workers_go_on_when_the_server_is_started_anew() {
     }
     let address = serve(folder.path(), local(), None);
     let body = r#"{"step": 2, "value": 0.4, "lease": "of-the-server-before"}"#;
-    assert_eq!(done(address, "POST", "/api/studies/s/trials/0/report", body)["recorded"], true);
+    assert_eq!(answer_of(address, "POST", "/api/studies/s/trials/0/report", body)["recorded"], true);
     assert_eq!(
-        done(address, "POST", "/api/studies/s/ask", "")["start"]["trial"],
+        answer_of(address, "POST", "/api/studies/s/ask", "")["start"]["trial"],
         1,
         "trial 0 has its worker still"
     );
@@ -314,7 +315,7 @@ fn workers_go_on_when_the_server_is_started_anew() {
 }
 
 /// The study `s` as a server hosts it that is gone when this is dropped.
-fn hosted(folder: &Path) -> StudyHost<EventStore> {
+fn host_study(folder: &Path) -> StudyHost<EventStore> {
     let settings = StudyRequest {
         space: ParameterSpace::parse(&["lr=log:1e-4:1"]).ok().map(Space::Parameters),
         metric: Some("val_acc".to_owned()),
@@ -338,7 +339,7 @@ fn key(task: &TrainingTask) -> String {
 #[test]
 fn a_named_worker_gets_its_own_trial_back_from_a_server_that_is_started_anew() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut before = hosted(folder.path());
+    let mut before = host_study(folder.path());
     let [first, second] =
         ["gpu-0", "gpu-1"].map(|worker| before.ask(Some(worker)).expect("stored").expect("a trial"));
     let reading = MetricReading { step: 1, value: Some(0.3), ..MetricReading::default() };
@@ -346,7 +347,8 @@ fn a_named_worker_gets_its_own_trial_back_from_a_server_that_is_started_anew() {
     drop(before);
     let address = serve(folder.path(), local(), None);
     let ask = |worker: &str| {
-        done(address, "POST", "/api/studies/s/ask", &json!({"worker": worker}).to_string())["start"].clone()
+        answer_of(address, "POST", "/api/studies/s/ask", &json!({"worker": worker}).to_string())["start"]
+            .clone()
     };
     assert_eq!(ask("gpu-2")["trial"], 2);
     let again = ask("gpu-1");
@@ -363,14 +365,14 @@ fn a_named_worker_gets_its_own_trial_back_from_a_server_that_is_started_anew() {
 #[test]
 fn a_trial_whose_worker_is_gone_with_the_server_waits_for_a_lease_and_no_longer() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut before = hosted(folder.path());
+    let mut before = host_study(folder.path());
     let task = before.ask(None).expect("stored").expect("a trial");
     let reading = MetricReading { step: 1, value: Some(0.3), ..MetricReading::default() };
     before.report(task.start.trial, reading, None).expect("stored");
     drop(before);
     let lease = Duration::from_millis(300);
-    let address = started(ServeOptions { lease, ..ServeOptions::new(folder.path(), local()) });
-    let ask = || done(address, "POST", "/api/studies/s/ask", "")["start"].clone();
+    let address = start_server(ServeOptions { lease, ..ServeOptions::new(folder.path(), local()) });
+    let ask = || answer_of(address, "POST", "/api/studies/s/ask", "")["start"].clone();
     assert_eq!(ask()["trial"], 1);
     std::thread::sleep(2 * lease);
     let again = ask();
@@ -382,7 +384,7 @@ fn a_worker_that_renews_keeps_its_trial_however_long_its_epochs_are() {
     let folder = tempfile::tempdir().expect("a folder");
     let lease = Duration::from_millis(400);
     let address = started_with_lease(folder.path(), lease);
-    let ask = || done(address, "POST", "/api/studies/s/ask", "")["start"].clone();
+    let ask = || answer_of(address, "POST", "/api/studies/s/ask", "")["start"].clone();
     let own = ask();
     assert_eq!(own["lease_seconds"], json!(0.4));
     let renew = || {
@@ -403,17 +405,18 @@ fn a_worker_that_renews_keeps_its_trial_however_long_its_epochs_are() {
 #[test]
 fn a_stopped_training_whose_worker_asks_for_another_is_not_given_out_again() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
-    let ask = || done(address, "POST", "/api/studies/s/ask", r#"{"worker": "a"}"#)["start"]["trial"].clone();
+    let address = serve_new_study(folder.path());
+    let ask =
+        || answer_of(address, "POST", "/api/studies/s/ask", r#"{"worker": "a"}"#)["start"]["trial"].clone();
     assert_eq!(ask(), 0);
-    done(address, "POST", "/api/studies/s/trials/0/stop", "");
+    answer_of(address, "POST", "/api/studies/s/trials/0/stop", "");
     assert_eq!(ask(), 1);
 }
 
 #[test]
 fn reading_whether_to_stop_takes_nothing_over() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut before = hosted(folder.path());
+    let mut before = host_study(folder.path());
     before.ask(None).expect("stored");
     drop(before);
     let log = folder.path().join("s/events.jsonl");
@@ -426,7 +429,7 @@ fn reading_whether_to_stop_takes_nothing_over() {
     assert_eq!(std::fs::read(&log).expect("a log"), written);
     let (store, _) = EventStore::open(&log).expect("a search can go on with the study");
     assert_eq!(
-        done(address, "GET", "/api/studies/s/trials/0/should_stop", "")["stop"],
+        answer_of(address, "GET", "/api/studies/s/trials/0/should_stop", "")["stop"],
         false,
         "also meanwhile"
     );
@@ -436,8 +439,8 @@ fn reading_whether_to_stop_takes_nothing_over() {
 #[test]
 fn opening_a_long_log_holds_up_no_other_study() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
-    done(address, "POST", "/api/studies/s/ask", "");
+    let address = serve_new_study(folder.path());
+    answer_of(address, "POST", "/api/studies/s/ask", "");
     let settings = StudyRequest {
         space: ParameterSpace::parse(&["lr=log:1e-4:1"]).ok().map(Space::Parameters),
         metric: Some("val_acc".to_owned()),
@@ -457,10 +460,10 @@ fn opening_a_long_log_holds_up_no_other_study() {
         session.tell(start.trial, TrainingEnd::Finished).expect("stored");
     }
     drop(session);
-    let opening = std::thread::spawn(move || done(address, "POST", "/api/studies/long/ask", ""));
+    let opening = std::thread::spawn(move || answer_of(address, "POST", "/api/studies/long/ask", ""));
     let mut answered = 0;
     while !opening.is_finished() {
-        done(address, "POST", "/api/studies/s/trials/0/renew", "");
+        answer_of(address, "POST", "/api/studies/s/trials/0/renew", "");
         answered += 1;
     }
     opening.join().expect("it is opened");
@@ -470,26 +473,26 @@ fn opening_a_long_log_holds_up_no_other_study() {
 #[test]
 fn a_person_stops_and_keeps_trials_that_workers_run() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
+    let address = serve_new_study(folder.path());
     for _ in 0..2 {
-        done(address, "POST", "/api/studies/s/ask", "");
+        answer_of(address, "POST", "/api/studies/s/ask", "");
     }
-    done(address, "POST", "/api/studies/s/trials/0/report", r#"{"step": 1, "value": 0.3}"#);
-    let stopped = done(address, "POST", "/api/studies/s/trials/0/stop", "");
+    answer_of(address, "POST", "/api/studies/s/trials/0/report", r#"{"step": 1, "value": 0.3}"#);
+    let stopped = answer_of(address, "POST", "/api/studies/s/trials/0/stop", "");
     assert_eq!(
         (&stopped["decision"]["reason"], &stopped["stop"]),
         (&json!("by_hand"), &json!(true)),
         "{stopped}"
     );
-    assert_eq!(done(address, "GET", "/api/studies/s/trials/0/should_stop", "")["stop"], true);
-    let next = done(address, "POST", "/api/studies/s/trials/0/report", r#"{"step": 2, "value": 0.3}"#);
+    assert_eq!(answer_of(address, "GET", "/api/studies/s/trials/0/should_stop", "")["stop"], true);
+    let next = answer_of(address, "POST", "/api/studies/s/trials/0/report", r#"{"step": 2, "value": 0.3}"#);
     // epochs trained until it heard of the stop count as trained
     assert_eq!((&next["stop"], &next["recorded"]), (&json!(true), &json!(true)), "{next}");
     assert_eq!(next["decision"]["reason"], "by_hand", "{next}");
-    assert_eq!(done(address, "POST", "/api/studies/s/trials/0/tell", "")["state"], "stopped");
+    assert_eq!(answer_of(address, "POST", "/api/studies/s/trials/0/tell", "")["state"], "stopped");
     let (status, answer) = call(address, "POST", "/api/studies/s/trials/0/keep", "");
     assert_eq!((status, &answer["field"]), (409, &json!("trial")), "{answer}");
-    let kept = done(address, "POST", "/api/studies/s/trials/1/keep", "");
+    let kept = answer_of(address, "POST", "/api/studies/s/trials/1/keep", "");
     assert_eq!((&kept["decision"]["reason"], &kept["stop"]), (&json!("kept"), &json!(false)), "{kept}");
 }
 
@@ -514,7 +517,7 @@ fn an_order_about_another_processs_study_is_handed_on_and_one_about_nobodys_is_r
     assert_eq!(status, 409, "{answer}");
     assert!(answer["error"].as_str().is_some_and(|text| text.contains("held by process")), "{answer}");
     drop(session);
-    assert_eq!(done(address, "POST", "/api/studies/s/trials/0/stop", "")["recorded"], true);
+    assert_eq!(answer_of(address, "POST", "/api/studies/s/trials/0/stop", "")["recorded"], true);
     EventStore::open(&log).expect("the log is left to whoever goes on with the study");
     let last = records(folder.path()).pop();
     assert!(matches!(last, Some(Record::Decided(decision)) if decision.trial == 0), "it is recorded");
@@ -523,8 +526,8 @@ fn an_order_about_another_processs_study_is_handed_on_and_one_about_nobodys_is_r
 #[test]
 fn a_field_that_may_be_left_out_may_be_null() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
-    let start = done(address, "POST", "/api/studies/s/ask", r#"{"worker": "a", "turn": null}"#);
+    let address = serve_new_study(folder.path());
+    let start = answer_of(address, "POST", "/api/studies/s/ask", r#"{"worker": "a", "turn": null}"#);
     assert_eq!(start["start"]["trial"], 0, "{start}");
     let trial = "/api/studies/s/trials/0";
     for (verb, body) in [
@@ -536,7 +539,7 @@ fn a_field_that_may_be_left_out_may_be_null() {
         ("begin", r#"{"after": 0, "attempt": null, "lease": null}"#),
         ("tell", r#"{"failure": null, "of_the_command": null, "handed_back": null, "lease": null}"#),
     ] {
-        done(address, "POST", &format!("{trial}/{verb}"), body);
+        answer_of(address, "POST", &format!("{trial}/{verb}"), body);
     }
 }
 
@@ -561,7 +564,7 @@ fn reports_name_their_folds_and_the_mean_of_the_folds_counts() {
         assert_eq!(report(step, fold).0, 200, "fold {fold}, step {step}");
     }
     call(address, "POST", "/api/studies/s/trials/0/tell", "{}");
-    let best = done(address, "GET", "/api/studies/s/best", "");
+    let best = answer_of(address, "GET", "/api/studies/s/best", "");
     let score = best["best"]["score"].as_f64().expect("a score");
     assert!((score - 0.22).abs() < 1e-12, "{best}");
 }
@@ -611,15 +614,15 @@ fn without_epochs_the_first_trial_shows_them_and_epochs_that_do_not_fit_are_name
         made
     };
     let train = |name: &str, step: u64| {
-        let asked = done(address, "POST", &format!("/api/studies/{name}/ask"), "{}");
+        let asked = answer_of(address, "POST", &format!("/api/studies/{name}/ask"), "{}");
         let place = format!("/api/studies/{name}/trials/{}", asked["start"]["trial"]);
         let mut notices = Vec::new();
         for epoch in 1..=5 {
             let report = json!({"step": step * epoch, "value": 0.1 * epoch as f64}).to_string();
-            let answer = done(address, "POST", &format!("{place}/report"), &report);
+            let answer = answer_of(address, "POST", &format!("{place}/report"), &report);
             notices.extend(answer["notices"].as_array().cloned().unwrap_or_default());
         }
-        let told = done(address, "POST", &format!("{place}/tell"), "{}");
+        let told = answer_of(address, "POST", &format!("{place}/tell"), "{}");
         notices.extend(told["notices"].as_array().cloned().unwrap_or_default());
         let texts = notices.iter().map(|notice| notice["text"].as_str().expect("a text").to_owned());
         (asked["start"]["until"].clone(), texts.collect::<Vec<String>>())

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{call, done, local, made, serve};
+use common::{answer_of, call, local, serve, serve_new_study};
 use foretell_run::Work;
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn post(address: std::net::SocketAddr, verb: &str, body: &Value) -> (u16, Value)
 #[test]
 fn a_question_that_comes_late_hands_out_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
+    let address = serve_new_study(folder.path());
     let (_, first) = ask(address, "a", 0);
     let lease = &first["start"]["lease"];
     assert_eq!(ask(address, "a", 0).1["start"]["lease"], *lease, "the same question has the same answer");
@@ -27,7 +27,7 @@ fn a_question_that_comes_late_hands_out_nothing() {
     let (status, late) = ask(address, "a", 0);
     assert_eq!((status, &late["field"]), (409, &json!("turn")), "{late}");
     assert_eq!(ask(address, "b", 0).1["start"]["trial"], 2);
-    let workers = done(address, "GET", "/api/studies/s/workers", "");
+    let workers = answer_of(address, "GET", "/api/studies/s/workers", "");
     let names: Vec<_> =
         workers["workers"].as_array().expect("workers").iter().map(|it| &it["name"]).collect();
     assert_eq!(names, ["a", "b"]);
@@ -36,7 +36,7 @@ fn a_question_that_comes_late_hands_out_nothing() {
 #[test]
 fn a_trial_that_is_handed_back_has_not_failed_and_goes_on_elsewhere() {
     let folder = tempfile::tempdir().expect("a folder");
-    let address = made(folder.path());
+    let address = serve_new_study(folder.path());
     let (_, first) = ask(address, "a", 0);
     let lease = &first["start"]["lease"];
     for step in 1..=3 {
@@ -69,7 +69,7 @@ fn workers_of_another_version_and_studies_without_a_command_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let address = serve(folder.path(), local(), Some("secret"));
     assert_eq!(call(address, "GET", "/api/studies/s/work", "").0, 401);
-    let address = made(folder.path());
+    let address = serve_new_study(folder.path());
     let (status, answer) = call(address, "GET", "/api/studies/s/work", "");
     assert_eq!((status, &answer["field"]), (409, &json!("study")), "{answer}");
     let work = Work { version: "0.1.0".to_owned(), ..Work::default() };

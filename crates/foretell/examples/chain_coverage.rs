@@ -122,7 +122,7 @@ fn made_up() -> Value {
 }
 
 /// What a search of `runs` kept: whether the best, whether one of the best three, and the regret as a fraction of best − median.
-fn kept(runs: &[Vec<f64>], found: &Searched) -> (bool, bool, f64) {
+fn outcome_of_search(runs: &[Vec<f64>], found: &Searched) -> (bool, bool, f64) {
     let end = |run: usize| runs[run].last().copied().filter(|score| score.is_finite());
     let mut ends: Vec<f64> = (0..runs.len()).filter_map(end).collect();
     ends.sort_by(|a, b| b.total_cmp(a));
@@ -182,7 +182,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
             };
             let found = search(runs, &earlier, setting.workers, (bar, setting.factor * bar));
-            let (best, three, regret) = kept(runs, &found);
+            let (best, three, regret) = outcome_of_search(runs, &found);
             let [forecasts, within_80, within_95] = found.counts;
             let whole: usize =
                 runs.iter().map(|run| run.iter().take_while(|score| score.is_finite()).count()).sum();

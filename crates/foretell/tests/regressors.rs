@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 const NAMES: [&str; 3] = ["random-forest", "ols", "ridge"];
 
-fn named(name: &str) -> Box<dyn Predictor> {
+fn predictor_named(name: &str) -> Box<dyn Predictor> {
     make_predictor(name, &PredictorOptions { draws: Some(3), ..PredictorOptions::default() })
         .expect("it is registered")
 }
@@ -39,7 +39,7 @@ fn runs(n: usize, tau: usize, seed: u64) -> TrainingSet {
     }
 }
 
-fn moved(training: &TrainingSet, map: impl Fn(f64) -> f64) -> TrainingSet {
+fn map_values(training: &TrainingSet, map: impl Fn(f64) -> f64) -> TrainingSet {
     let mut training = training.clone();
     training.prefixes.as_mut_slice().iter_mut().for_each(|value| *value = map(*value));
     training.targets.iter_mut().for_each(|value| *value = map(*value));
@@ -60,7 +60,7 @@ proptest! {
         let turned = training.select_runs(&order);
         let queries = runs(10, tau, seed + 5000);
         for name in NAMES {
-            let (a, b) = (named(name).fit(&training).unwrap(), named(name).fit(&turned).unwrap());
+            let (a, b) = (predictor_named(name).fit(&training).unwrap(), predictor_named(name).fit(&turned).unwrap());
             prop_assert_eq!(forecasts(a.as_ref(), &queries), forecasts(b.as_ref(), &queries), "{}", name);
             for (place, &i) in order.iter().enumerate() {
                 prop_assert_eq!(&a.held_out()[i], &b.held_out()[place], "{}", name);
@@ -75,11 +75,11 @@ proptest! {
         let (training, queries) = (runs(30, tau, seed), runs(10, tau, seed + 5000));
         let change = |value: f64| factor * value + offset;
         for name in NAMES {
-            let plain = named(name).fit(&training).unwrap();
-            let changed = named(name).fit(&moved(&training, change)).unwrap();
+            let plain = predictor_named(name).fit(&training).unwrap();
+            let changed = predictor_named(name).fit(&map_values(&training, change)).unwrap();
             let pairs = forecasts(plain.as_ref(), &queries)
                 .into_iter()
-                .zip(forecasts(changed.as_ref(), &moved(&queries, change)));
+                .zip(forecasts(changed.as_ref(), &map_values(&queries, change)));
             for (before, after) in pairs {
                 let error = (change(before) - after).abs();
                 prop_assert!(error < 1e-6 * factor, "{name}: {before} became {after}");
@@ -92,9 +92,9 @@ proptest! {
     #[test]
     fn a_forest_never_forecasts_outside_what_it_has_seen(seed in 0_u64..1000, shift in -5.0_f64..5.0) {
         let training = runs(30, 4, seed);
-        let model = named("random-forest").fit(&training).unwrap();
+        let model = predictor_named("random-forest").fit(&training).unwrap();
         let (low, high) = training.targets.iter().fold((f64::MAX, f64::MIN), |(l, h), &y| (l.min(y), h.max(y)));
-        for forecast in forecasts(model.as_ref(), &moved(&runs(10, 4, seed + 1), |y| y + shift)) {
+        for forecast in forecasts(model.as_ref(), &map_values(&runs(10, 4, seed + 1), |y| y + shift)) {
             prop_assert!((low - 1e-12..=high + 1e-12).contains(&forecast));
         }
     }
@@ -104,12 +104,12 @@ proptest! {
 fn strange_curves_give_finite_forecasts() {
     let ordinary = runs(12, 5, 1);
     let cases = [
-        ("constant", moved(&ordinary, |_| 0.5)),
-        ("zero", moved(&ordinary, |_| 0.0)),
-        ("a million", moved(&ordinary, |y| 1e6 * y)),
-        ("around a million", moved(&ordinary, |y| 1e6 + y)),
-        ("a millionth", moved(&ordinary, |y| 1e-6 * y)),
-        ("negative", moved(&ordinary, |y| -y)),
+        ("constant", map_values(&ordinary, |_| 0.5)),
+        ("zero", map_values(&ordinary, |_| 0.0)),
+        ("a million", map_values(&ordinary, |y| 1e6 * y)),
+        ("around a million", map_values(&ordinary, |y| 1e6 + y)),
+        ("a millionth", map_values(&ordinary, |y| 1e-6 * y)),
+        ("negative", map_values(&ordinary, |y| -y)),
         ("one point", runs(12, 1, 1)),
         ("two points", runs(12, 2, 1)),
         ("more features than runs", runs(7, 40, 1)),
@@ -118,7 +118,7 @@ fn strange_curves_give_finite_forecasts() {
     ];
     for (what, training) in &cases {
         for name in NAMES {
-            let model = named(name).fit(training).unwrap();
+            let model = predictor_named(name).fit(training).unwrap();
             for i in 0..training.len() {
                 for forecast in [model.forecast(&training.query(i)), model.held_out()[i].clone()] {
                     let numbers =
@@ -133,10 +133,10 @@ fn strange_curves_give_finite_forecasts() {
 #[test]
 fn too_few_runs_and_numbers_that_are_not_finite_are_refused() {
     for name in NAMES {
-        assert!(named(name).fit(&runs(2, 3, 1)).is_err(), "{name}");
+        assert!(predictor_named(name).fit(&runs(2, 3, 1)).is_err(), "{name}");
         let mut training = runs(12, 3, 1);
         training.targets[4] = f64::NAN;
-        let error = named(name).fit(&training).err().map(|error| error.to_string());
+        let error = predictor_named(name).fit(&training).err().map(|error| error.to_string());
         assert!(error.is_some_and(|text| text.contains("run 4")), "{name}");
     }
 }
@@ -146,7 +146,9 @@ fn the_same_seed_gives_the_same_forecasts_whatever_the_number_of_threads() {
     let (training, queries) = (runs(40, 6, 3), runs(10, 6, 4));
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| forecasts(named("random-forest").fit(&training).unwrap().as_ref(), &queries))
+        pool.install(|| {
+            forecasts(predictor_named("random-forest").fit(&training).unwrap().as_ref(), &queries)
+        })
     };
     assert_eq!(with(1), with(4));
 }
@@ -156,7 +158,7 @@ fn every_regressor_learns_what_the_curves_tell() {
     let (training, queries) = (runs(80, 12, 8), runs(200, 12, 9));
     // a forest averages neighbors, the others follow the trend
     for (name, least) in [("random-forest", 0.9), ("ols", 0.97), ("ridge", 0.97)] {
-        let model = named(name).fit(&training).unwrap();
+        let model = predictor_named(name).fit(&training).unwrap();
         let r2 = foretell::statistics::r_squared(&forecasts(model.as_ref(), &queries), &queries.targets);
         assert!(r2 > least, "{name}: R² {r2}");
     }

@@ -127,7 +127,7 @@ mod tests {
     use foretell::{Configuration, Curve, Direction, History, HistoryOptions, LastValue, Predictor, Run};
     use std::sync::Arc;
 
-    fn measured(curves: &str, observed: f64, tau: usize) -> PredictorEvaluation {
+    fn measure_accuracy(curves: &str, observed: f64, tau: usize) -> PredictorEvaluation {
         let direction = Direction::Minimize;
         let run = |i: i32| {
             let end = 1.0 + f64::from(i) / 10.0;
@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn accuracy_has_a_panel_a_set_and_points_by_rising_fraction() {
-        let all = [measured("b", 0.75, 3), measured("a", 0.5, 2), measured("b", 0.25, 1)];
+        let all =
+            [measure_accuracy("b", 0.75, 3), measure_accuracy("a", 0.5, 2), measure_accuracy("b", 0.25, 1)];
         let figure = accuracy(&all.each_ref().map(PredictorEvaluation::accuracy), String::new());
         assert_eq!(figure.panels.iter().map(|p| p.curves.as_str()).collect::<Vec<_>>(), ["b", "a"]);
         let points = &figure.panels[0].series[0].points;
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_scatter_shows_one_split_in_the_users_unit() {
-        let figure = scatter(&measured("a", 0.75, 3));
+        let figure = scatter(&measure_accuracy("a", 0.75, 3));
         assert_eq!(figure.points.len(), 12);
         for point in &figure.points {
             // the last value, one halving before the end
@@ -174,7 +175,8 @@ mod tests {
 
     #[test]
     fn calibration_averages_over_sets() {
-        let figure = calibration(&[measured("a", 0.75, 3), measured("b", 0.75, 3)], String::new());
+        let figure =
+            calibration(&[measure_accuracy("a", 0.75, 3), measure_accuracy("b", 0.75, 3)], String::new());
         assert_eq!(figure.series.len(), 1);
         // every truth lies one σ from its forecast: inside exactly the intervals wider than 68 %
         let inside: Vec<f64> = figure.series[0].points.iter().map(|p| p.1).collect();

@@ -42,7 +42,7 @@ fn unpack(name: &str, to: &Path) -> std::io::Result<()> {
     copy(&cases().join(name).join("logs"), to)
 }
 
-fn expected(name: &str) -> Result<Json, Box<dyn std::error::Error>> {
+fn read_expected(name: &str) -> Result<Json, Box<dyn std::error::Error>> {
     Ok(serde_json::from_str(&fs::read_to_string(cases().join(name).join("expected.json"))?)?)
 }
 
@@ -73,7 +73,7 @@ fn all(folder: &Path) -> Result<GatheredRuns, Error> {
     )
 }
 
-fn logged(run: &RunLog) -> BTreeMap<String, Vec<(f64, f64)>> {
+fn series_points(run: &RunLog) -> BTreeMap<String, Vec<(f64, f64)>> {
     let pairs = |series: &LogSeries| series.points.iter().map(|point| (point.step, point.value)).collect();
     run.series.iter().map(|(name, series)| (name.clone(), pairs(series))).collect()
 }
@@ -88,13 +88,13 @@ fn check(name: &str) -> Tested {
     let folder = tempfile::tempdir()?;
     unpack(name, folder.path())?;
     let gathered = all(folder.path())?;
-    let expected = expected(name)?;
+    let expected = read_expected(name)?;
     let told = series_of_tool(&expected);
     let ids: Vec<&String> = gathered.runs.iter().map(|run| &run.id).collect();
     assert_eq!(gathered.runs.len(), told.len(), "{name}: {ids:?}, left out {:?}", gathered.left_out);
     for run in &gathered.runs {
         let (own, theirs) =
-            (logged(run), told.get(&run.id).ok_or_else(|| format!("{name}: no run {}", run.id))?);
+            (series_points(run), told.get(&run.id).ok_or_else(|| format!("{name}: no run {}", run.id))?);
         for (metric, points) in theirs {
             let found =
                 own.get(metric).ok_or_else(|| format!("{name}: {} has no {metric}: {own:?}", run.id))?;
@@ -153,7 +153,7 @@ fn parquet_is_read_as_pandas_reads_it() -> Tested {
         unpack(&name, folder.path())?;
         let options = ReadOptions { keep_all_columns: true, ..ReadOptions::default() };
         let recorded = read_runs(&folder.path().join("runs.parquet"), &options)?;
-        let expected = expected(&name)?;
+        let expected = read_expected(&name)?;
         assert_eq!(recorded.runs.len(), series_of_tool(&expected).len(), "{name}");
         for run in &recorded.runs {
             let theirs = &series_of_tool(&expected)[&run.id]["val_acc"];
@@ -170,7 +170,7 @@ fn parquet_is_read_as_pandas_reads_it() -> Tested {
     Ok(())
 }
 
-fn recorded(name: &str, metric: Option<&str>) -> Result<RecordedSet, Box<dyn std::error::Error>> {
+fn read_case(name: &str, metric: Option<&str>) -> Result<RecordedSet, Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     unpack(name, folder.path())?;
     let options = ReadOptions { metric: metric.map(str::to_owned), ..ReadOptions::default() };
@@ -179,7 +179,7 @@ fn recorded(name: &str, metric: Option<&str>) -> Result<RecordedSet, Box<dyn std
 
 #[test]
 fn pruned_and_failed_runs_are_never_finished() -> Tested {
-    let recorded = recorded("optuna-journal", None)?;
+    let recorded = read_case("optuna-journal", None)?;
     assert_eq!(recorded.metric.direction, foretell::Direction::Maximize);
     assert_eq!(recorded.target, Some(5.0));
     let early = recorded.ended.iter().filter(|ended| ended.is_early()).count();
@@ -203,7 +203,7 @@ fn metrics_are_laid_on_epochs_where_the_log_has_them() -> Tested {
         ("wandb", "val_loss", vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
         ("ray", "val_acc", vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
     ] {
-        let recorded = recorded(name, Some(metric))?;
+        let recorded = read_case(name, Some(metric))?;
         assert_eq!(recorded.runs[0].curve.steps(), steps, "{name}: {:?}", recorded.notes);
     }
     Ok(())
@@ -211,7 +211,7 @@ fn metrics_are_laid_on_epochs_where_the_log_has_them() -> Tested {
 
 #[test]
 fn what_is_left_out_is_counted_first() -> Tested {
-    let recorded = recorded("mlflow-files", None)?;
+    let recorded = read_case("mlflow-files", None)?;
     let first = &recorded.notes[0].text;
     assert!(first.starts_with("3 runs (3 of MLflow)"), "{first}");
     assert!(first.contains("1 left out: deleted in its tool"), "{first}");
@@ -268,7 +268,7 @@ fn fuzz(name: &str, protected: bool) -> Tested {
         }
     }
     files.sort();
-    let told = series_of_tool(&expected(name)?);
+    let told = series_of_tool(&read_expected(name)?);
     let mut random = Random(36);
     for round in 0..500 {
         let file = &files[random.below(files.len())];
@@ -278,7 +278,7 @@ fn fuzz(name: &str, protected: bool) -> Tested {
         if protected && let Ok(gathered) = all(folder.path()) {
             for run in &gathered.runs {
                 let Some(theirs) = told.get(&run.id) else { continue };
-                for (metric, points) in logged(run) {
+                for (metric, points) in series_points(run) {
                     let known = |point: &(f64, f64)| {
                         theirs.get(&metric).is_some_and(|all| all.iter().any(|own| alike(&[*own], &[*point])))
                     };

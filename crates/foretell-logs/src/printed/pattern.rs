@@ -257,7 +257,7 @@ mod tests {
     use super::{MetricPattern, PatternMatch};
     use crate::printed::number::DecimalNotation;
 
-    fn found(pattern: &str, line: &str) -> Vec<Result<(Option<u64>, f64), String>> {
+    fn matches_in_line(pattern: &str, line: &str) -> Vec<Result<(Option<u64>, f64), String>> {
         let matches = MetricPattern::new(pattern).expect("a good pattern").find(line.as_bytes());
         let plain = |found: PatternMatch| (found.step, found.reading.value(DecimalNotation::Point));
         matches.into_iter().map(|result| result.map(plain).map_err(|problem| problem.to_string())).collect()
@@ -281,9 +281,9 @@ mod tests {
         ];
         for (pattern, line, expected) in cases {
             let expected: Vec<_> = expected.into_iter().map(Ok).collect();
-            assert_eq!(found(pattern, line), expected, "{pattern} on {line}");
+            assert_eq!(matches_in_line(pattern, line), expected, "{pattern} on {line}");
         }
-        assert!(matches!(found(r"=(\S+)", "loss=nan")[..], [Ok((None, value))] if value.is_nan()));
+        assert!(matches!(matches_in_line(r"=(\S+)", "loss=nan")[..], [Ok((None, value))] if value.is_nan()));
     }
 
     #[test]
@@ -295,17 +295,17 @@ mod tests {
             (r"loss=([\d.]+)", "loss=1.2-3", 1.2), // 1.2-3 is no number
         ];
         for (pattern, line, whole) in cases {
-            assert_eq!(found(pattern, line), [Ok((None, whole))], "{pattern} on {line}");
+            assert_eq!(matches_in_line(pattern, line), [Ok((None, whole))], "{pattern} on {line}");
         }
     }
 
     #[test]
     fn a_group_that_finds_no_text_finds_no_value() {
         for line in ["acc=", "acc= ", "acc= 0.5", "acc=, lr=0.1", "精度acc="] {
-            assert_eq!(found(r"acc=([^,\s]*)", line), [], "{line}");
+            assert_eq!(matches_in_line(r"acc=([^,\s]*)", line), [], "{line}");
         }
-        assert_eq!(found(r"acc=(\S*)", "acc= acc=0.5"), [Ok((None, 0.5))]);
-        assert_eq!(found(r"epoch=(?P<step>\d*) acc=(\S*)", "epoch= acc=0.5"), [Ok((None, 0.5))]);
+        assert_eq!(matches_in_line(r"acc=(\S*)", "acc= acc=0.5"), [Ok((None, 0.5))]);
+        assert_eq!(matches_in_line(r"epoch=(?P<step>\d*) acc=(\S*)", "epoch= acc=0.5"), [Ok((None, 0.5))]);
         let stepped = MetricPattern::new(r"acc=(\S*)").and_then(|pattern| pattern.with_step(r"epoch (\d*)"));
         let stepped = stepped.expect("a good pattern");
         assert_eq!((stepped.heading(b"epoch "), stepped.heading(b"epoch 7")), (None, Some(7.0)));
@@ -321,24 +321,26 @@ mod tests {
             (stepped, "epoch 7: val_loss NaN%", Some(7)),
         ];
         for (pattern, line, step) in cases {
-            let found = found(pattern, line);
+            let found = matches_in_line(pattern, line);
             assert!(
                 matches!(found[..], [Ok((at, value))] if at == step && !value.is_finite()),
                 "{pattern} on {line}: {found:?}"
             );
         }
         for line in ["loss=nano", "loss=information", "lossless nan", "loss="] {
-            assert_eq!(found(r"loss=([\d.]+)", line), [], "{line}");
+            assert_eq!(matches_in_line(r"loss=([\d.]+)", line), [], "{line}");
         }
         let (pattern, line) = (r"loss=([\d.]+)", "train loss=nan val loss=0.5");
-        assert_eq!(found(pattern, line), [Ok((None, 0.5))], "as ever where a number is found");
+        assert_eq!(matches_in_line(pattern, line), [Ok((None, 0.5))], "as ever where a number is found");
     }
 
     #[test]
     fn what_is_no_number_is_refused_and_shown() {
-        assert!(matches!(&found(r"=(\S+)", "loss=low")[..], [Err(problem)] if problem.contains("low")));
         assert!(
-            matches!(&found(r"(?<step>\S+):(\S+)", "-1:0.5")[..], [Err(problem)] if problem.contains("-1"))
+            matches!(&matches_in_line(r"=(\S+)", "loss=low")[..], [Err(problem)] if problem.contains("low"))
+        );
+        assert!(
+            matches!(&matches_in_line(r"(?<step>\S+):(\S+)", "-1:0.5")[..], [Err(problem)] if problem.contains("-1"))
         );
     }
 

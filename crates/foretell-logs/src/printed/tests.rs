@@ -33,7 +33,7 @@ fn some(points: &[(u64, f64)]) -> Vec<Point> {
 }
 
 /// The reports and problems of report lines.
-fn enveloped(metric: Option<&str>, lines: &[&str]) -> Vec<Result<Point, ReportProblem>> {
+fn read_report_lines(metric: Option<&str>, lines: &[&str]) -> Vec<Result<Point, ReportProblem>> {
     let source =
         metric.map_or_else(MetricSource::default, |text| MetricSource::parse(text).expect("a metric"));
     let mut reader = ReportReader::new(source, 0);
@@ -245,7 +245,7 @@ fn reads_report_lines_and_nothing_else() {
     ];
     for (line, expected) in cases {
         let expected: Vec<_> = expected.into_iter().map(Ok).collect();
-        assert_eq!(enveloped(Some("val_acc"), &[line]), expected, "{line}");
+        assert_eq!(read_report_lines(Some("val_acc"), &[line]), expected, "{line}");
     }
 }
 
@@ -277,7 +277,7 @@ fn a_line_that_should_be_a_report_is_never_passed_over_in_silence() {
         (None, r#"{"foretell":{"step":1,"acc":0.5,"loss":1}}"#, "any of acc, loss"),
     ];
     for (metric, line, expected) in cases {
-        let reports = enveloped(metric, &[line]);
+        let reports = read_report_lines(metric, &[line]);
         let [Err(problem)] = &reports[..] else { panic!("{line} gave {reports:?}") };
         assert!(problem.to_string().contains(expected), "{line} gave {problem}");
     }
@@ -288,7 +288,7 @@ fn steps_that_are_not_named_count_up_from_the_last() {
     let lines =
         [r#"{"foretell":{"acc":1}}"#, r#"{"foretell":{"acc":2,"step":7}}"#, r#"{"foretell":{"acc":3}}"#];
     let steps: Vec<_> =
-        enveloped(None, &lines).into_iter().map(|report| report.expect("a report").0).collect();
+        read_report_lines(None, &lines).into_iter().map(|report| report.expect("a report").0).collect();
     assert_eq!(steps, [1, 7, 8]);
     assert_eq!(live(r"acc=(\d+)", "acc=1\nnothing\nacc=2 acc=3\n"), some(&[(1, 1.0), (2, 2.0), (3, 3.0)]));
     let mut resumed = ReportReader::new(MetricSource::default(), 10);

@@ -173,7 +173,7 @@ mod tests {
     }
 
     /// Σ of the outputs weighted by sin(i).
-    fn weighted(norm: &BatchNorm, values: &[f32]) -> f32 {
+    fn weighted_output_sum(norm: &BatchNorm, values: &[f32]) -> f32 {
         let made = norm.clone().forward(array(values), true).into_values();
         made.iter().zip(weights()).map(|(value, weight)| value * weight).sum()
     }
@@ -192,7 +192,7 @@ mod tests {
             let moved = |by: f32| {
                 let mut moved = values.clone();
                 moved[at] += by;
-                weighted(&norm, &moved)
+                weighted_output_sum(&norm, &moved)
             };
             close((moved(0.01) - moved(-0.01)) / 0.02, gradient[at], "input");
         }
@@ -208,7 +208,7 @@ mod tests {
                 } else {
                     norm.beta.set_value_list(list)
                 }
-                weighted(&norm, &values)
+                weighted_output_sum(&norm, &values)
             };
             close((moved(0.01) - moved(-0.01)) / 0.02, gradient[1], name);
         }

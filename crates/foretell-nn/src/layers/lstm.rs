@@ -70,7 +70,7 @@ mod tests {
     }
 
     /// Σ of all outputs weighted by sin(i), and all its gradients.
-    fn weighted(layer: &LstmLayer, inputs: Tensor<3>) -> (f32, PendingGradients) {
+    fn weighted_output_sum(layer: &LstmLayer, inputs: Tensor<3>) -> (f32, PendingGradients) {
         let (outputs, _) = layer.forward(inputs, state());
         let sum = outputs.values().iter().zip(weights()).map(|(value, weight)| value * weight).sum();
         (sum, outputs.backward(weights()))
@@ -83,12 +83,12 @@ mod tests {
     #[test]
     fn gradients_through_time_agree_with_finite_differences() {
         let input = Tensor::constant(inputs(), SHAPE).into_parameter();
-        let gradient = weighted(&layer(), input.clone()).1.take(&input.source()).unwrap();
+        let gradient = weighted_output_sum(&layer(), input.clone()).1.take(&input.source()).unwrap();
         for at in [0, 5, 11, 23] {
             let moved = |by: f32| {
                 let mut moved = inputs();
                 moved[at] += by;
-                weighted(&layer(), Tensor::constant(moved, SHAPE)).0
+                weighted_output_sum(&layer(), Tensor::constant(moved, SHAPE)).0
             };
             assert_close((moved(0.01) - moved(-0.01)) / 0.02, gradient[at], "input", at);
         }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn gradients_of_the_weights_agree_with_finite_differences() {
         let layer = layer();
-        let mut gradients = weighted(&layer, Tensor::constant(inputs(), SHAPE)).1;
+        let mut gradients = weighted_output_sum(&layer, Tensor::constant(inputs(), SHAPE)).1;
         for (number, parameter) in layer.parameters().into_iter().enumerate() {
             let gradient = gradients.take(&parameter.values.clone().source()).unwrap();
             for at in [0, 7, 13, 19] {
@@ -110,7 +110,7 @@ mod tests {
                         parameter.set_value_list(list);
                         seen += 1;
                     });
-                    weighted(&layer, Tensor::constant(inputs(), SHAPE)).0
+                    weighted_output_sum(&layer, Tensor::constant(inputs(), SHAPE)).0
                 };
                 assert_close(
                     (moved(0.01) - moved(-0.01)) / 0.02,

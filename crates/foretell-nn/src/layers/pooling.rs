@@ -181,17 +181,19 @@ mod tests {
         }
     }
 
-    fn pooled(pool: fn(Tensor<4>, usize, usize) -> Tensor<4>) -> Vec<f32> {
+    fn pool_test_image(pool: fn(Tensor<4>, usize, usize) -> Tensor<4>) -> Vec<f32> {
         let image = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 8.0, 7.0, 6.0], [5.0, 4.0, 3.0, 2.0]];
         pool(Tensor::constant(image.concat(), [1, 1, 4, 4]), 3, 2).into_values()
     }
 
     #[test]
     fn windows_over_the_border_count_what_is_inside() {
-        assert_eq!(pooled(max_pool), [9.0]);
-        assert_eq!(pooled(max_pool_ceiling), [9.0, 8.0, 9.0, 7.0]);
+        assert_eq!(pool_test_image(max_pool), [9.0]);
+        assert_eq!(pool_test_image(max_pool_ceiling), [9.0, 8.0, 9.0, 7.0]);
         // 3 × 3: 48/9; 3 × 2 at the right: (3+4+7+8+7+6)/6; 2 × 3 below: (9+8+7+5+4+3)/6; 2 × 2: (7+6+3+2)/4
-        for (found, expected) in pooled(mean_pool_ceiling).iter().zip([48.0 / 9.0, 35.0 / 6.0, 6.0, 4.5]) {
+        for (found, expected) in
+            pool_test_image(mean_pool_ceiling).iter().zip([48.0 / 9.0, 35.0 / 6.0, 6.0, 4.5])
+        {
             assert!((found - expected).abs() < 1e-5, "{found} instead of {expected}");
         }
     }

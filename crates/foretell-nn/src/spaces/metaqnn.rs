@@ -367,7 +367,7 @@ mod tests {
         (sum, logits.backward(weights).take(&source).unwrap())
     }
 
-    fn nudged(network: &MetaqnnNetwork, at: usize, by: f32) -> MetaqnnNetwork {
+    fn shift_parameter(network: &MetaqnnNetwork, at: usize, by: f32) -> MetaqnnNetwork {
         let mut network = network.clone();
         let NetworkLayer::Convolution(first) = &mut network.layers[0] else {
             panic!("a convolution comes first")
@@ -391,8 +391,8 @@ mod tests {
             let size = gradient.iter().fold(0.0_f32, |m, g| m.max(g.abs()));
             for at in [0, 5, gradient.len() - 1] {
                 let step = 2e-3;
-                let rise = weighted_logits(&nudged(&network, at, step)).0
-                    - weighted_logits(&nudged(&network, at, -step)).0;
+                let rise = weighted_logits(&shift_parameter(&network, at, step)).0
+                    - weighted_logits(&shift_parameter(&network, at, -step)).0;
                 let slope = rise as f32 / (2.0 * step);
                 // 32-bit sums, and a kink (ReLU, maximum) may lie within the step
                 assert!(

@@ -146,7 +146,11 @@ fn continue_because(reason: TerminationReason) -> TerminationJudgment {
 mod tests {
     use super::*;
 
-    fn judged(termination: TerminationCriterion, scores: &[f64], best: Option<f64>) -> TerminationJudgment {
+    fn judge_scores(
+        termination: TerminationCriterion,
+        scores: &[f64],
+        best: Option<f64>,
+    ) -> TerminationJudgment {
         let steps: Vec<f64> = (1..=scores.len()).map(|x| x as f64).collect();
         let curve = PartialCurve { steps: &steps, scores, target: 30.0, range: (0.0, 1.0) };
         termination.judge(&curve, best, &LceOptions::default(), 0)
@@ -166,14 +170,14 @@ mod tests {
             (None, TerminationReason::NoBest),
         ];
         for (best, reason) in cases {
-            let judgment = judged(conservative, &saturating(0.6), best);
+            let judgment = judge_scores(conservative, &saturating(0.6), best);
             assert_eq!(judgment.reason, reason, "{judgment:?}");
             assert_eq!(judgment.stop.is_some(), reason == TerminationReason::Hopeless);
         }
         let sure = TerminationCriterion { spread: Some(1e-9), ..conservative };
-        assert_eq!(judged(sure, &saturating(0.6), Some(0.9)).reason, TerminationReason::Unsure);
+        assert_eq!(judge_scores(sure, &saturating(0.6), Some(0.9)).reason, TerminationReason::Unsure);
         let falling: Vec<f64> = saturating(0.6).into_iter().rev().collect();
-        let judgment = judged(conservative, &falling, Some(0.9));
+        let judgment = judge_scores(conservative, &falling, Some(0.9));
         assert!(matches!(judgment.reason, TerminationReason::NotExtrapolated(_)), "{judgment:?}");
     }
 
@@ -185,12 +189,12 @@ mod tests {
             ..TerminationCriterion::default()
         };
         for best in [None, Some(0.3)] {
-            let judgment = judged(optimistic, &saturating(0.6), best);
+            let judgment = judge_scores(optimistic, &saturating(0.6), best);
             assert_eq!(judgment.reason, TerminationReason::Known);
             assert!(judgment.stop.is_some_and(|end| (end - 0.6).abs() < 0.03), "{judgment:?}");
         }
         let strict = TerminationCriterion { spread: Some(1e-9), ..optimistic };
-        assert_eq!(judged(strict, &saturating(0.6), None).reason, TerminationReason::MayImprove);
-        assert_eq!(judged(strict, &saturating(0.6), Some(0.9)).reason, TerminationReason::Hopeless);
+        assert_eq!(judge_scores(strict, &saturating(0.6), None).reason, TerminationReason::MayImprove);
+        assert_eq!(judge_scores(strict, &saturating(0.6), Some(0.9)).reason, TerminationReason::Hopeless);
     }
 }

@@ -162,7 +162,7 @@ impl fmt::Display for ClaimComparison {
 mod tests {
     use super::*;
 
-    fn judged(relation: ClaimedRelation, ours: f64, stderr: Option<f64>) -> ClaimVerdict {
+    fn verdict_against_other(relation: ClaimedRelation, ours: f64, stderr: Option<f64>) -> ClaimVerdict {
         let ours = ReportedValue { stderr, ..ReportedValue::from_published(ours, 0.0) };
         let other = ReportedValue::from_published(1.0, 0.4);
         ClaimComparison { case: String::new(), own: false, ours, relation, other }.to_verdict()
@@ -184,10 +184,10 @@ mod tests {
             (ClaimedRelation::Reaches, -0.01, ClaimVerdict::Contradicted),
         ];
         for (relation, ours, expected) in cases {
-            assert_eq!(judged(relation, ours, Some(0.3)), expected, "{relation:?} {ours}");
+            assert_eq!(verdict_against_other(relation, ours, Some(0.3)), expected, "{relation:?} {ours}");
         }
         assert_eq!(
-            judged(ClaimedRelation::Larger, 9.0, None),
+            verdict_against_other(ClaimedRelation::Larger, 9.0, None),
             ClaimVerdict::Undecided,
             "one seed has no standard error"
         );

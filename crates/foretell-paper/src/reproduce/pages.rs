@@ -160,7 +160,7 @@ fn released_rows(evidence: &Evidence, parts: &[PaperPart]) -> Vec<ResultRow> {
 }
 
 /// The numbers of published cells that are reached: with the splits of all seeds together, and with those of each seed.
-fn reached(evidence: &Evidence) -> String {
+fn reached_cells(evidence: &Evidence) -> String {
     let groups = [
         ("tables 1 and 2", &[PaperPart::Table1, PaperPart::Table2][..]),
         ("table 1", &[PaperPart::Table1]),
@@ -189,13 +189,13 @@ fn reached(evidence: &Evidence) -> String {
 }
 
 /// The cells of tables 1 and 2 that no preparation reaches, a line for each.
-fn unreached(evidence: &Evidence) -> String {
+fn unreached_cells(evidence: &Evidence) -> String {
     let cells =
         summarize_cells(&released_rows(evidence, &[PaperPart::Table1, PaperPart::Table2])).pooled.unreached;
     cells.iter().map(|cell| format!("- {}\n", cell.replace(" -", " −"))).collect()
 }
 
-fn headed(columns: &[Column<'_>]) -> Vec<String> {
+fn column_names(columns: &[Column<'_>]) -> Vec<String> {
     ["file", "preparation"]
         .into_iter()
         .chain(columns.iter().map(|column| column.0))
@@ -203,8 +203,8 @@ fn headed(columns: &[Column<'_>]) -> Vec<String> {
         .collect()
 }
 
-fn made(columns: &[Column<'_>], lines: &[Vec<String>]) -> String {
-    let headings = headed(columns);
+fn table_of_columns(columns: &[Column<'_>], lines: &[Vec<String>]) -> String {
+    let headings = column_names(columns);
     table(&headings.iter().map(String::as_str).collect::<Vec<_>>(), lines)
 }
 
@@ -212,7 +212,7 @@ fn table_1(evidence: &Evidence) -> String {
     let is: Vec<_> = TABLE_1.iter().map(|(name, _)| move |row: &ResultRow| row.predictor == *name).collect();
     let columns: Vec<Column<'_>> =
         TABLE_1.iter().zip(&is).map(|((name, _), is)| (*name, is as &dyn Fn(&ResultRow) -> bool)).collect();
-    made(&columns, &cells(evidence, PaperPart::Table1, &columns, &|_| true))
+    table_of_columns(&columns, &cells(evidence, PaperPart::Table1, &columns, &|_| true))
 }
 
 fn table_2(evidence: &Evidence) -> String {
@@ -224,7 +224,7 @@ fn table_2(evidence: &Evidence) -> String {
         .zip(&is)
         .map(|(name, is)| (name.as_str(), is as &dyn Fn(&ResultRow) -> bool))
         .collect();
-    made(&columns, &cells(evidence, PaperPart::Table2, &columns, &|_| true))
+    table_of_columns(&columns, &cells(evidence, PaperPart::Table2, &columns, &|_| true))
 }
 
 fn depths(evidence: &Evidence) -> String {
@@ -241,11 +241,11 @@ fn depths(evidence: &Evidence) -> String {
             line
         }));
     }
-    made(&columns, &lines)
+    table_of_columns(&columns, &lines)
 }
 
 /// R² against the fraction observed: the row with most splits of each cell.
-fn observed(evidence: &Evidence) -> String {
+fn observed_fractions_table(evidence: &Evidence) -> String {
     let rows: Vec<&ResultRow> = evidence.first_preparation_rows(PaperPart::Observed).collect();
     let mut fractions: Vec<f64> = rows.iter().map(|row| row.observed).collect();
     fractions.sort_by(f64::total_cmp);
@@ -280,7 +280,7 @@ fn times(row: &ReplayRow) -> String {
     }
 }
 
-fn kept(row: &ReplayRow) -> String {
+fn kept_orders(row: &ReplayRow) -> String {
     row.numbers.best_kept.map_or("–".to_owned(), |kept| {
         format!("{:.0} of {}", kept * row.numbers.orderings as f64, row.numbers.orderings)
     })
@@ -308,7 +308,7 @@ fn stopping(evidence: &Evidence) -> String {
             variant,
             row.stop_probability.unwrap_or(0.0).to_string(),
             times(row),
-            kept(row),
+            kept_orders(row),
         ]
     });
     let headings =
@@ -370,7 +370,7 @@ fn seconds(evidence: &Evidence) -> String {
 }
 
 /// `text` with the part between the markers of `name` replaced by `made`.
-fn replaced(text: &str, name: &str, made: &str) -> String {
+fn replace_section(text: &str, name: &str, made: &str) -> String {
     let (begin, end) = (
         format!("<!-- {name}: begin, made of the recorded measurements -->"),
         format!("<!-- {name}: end -->"),
@@ -383,7 +383,7 @@ fn replaced(text: &str, name: &str, made: &str) -> String {
 fn check(page: &str, blocks: &[(&str, String)]) {
     let path = path(page);
     let there = std::fs::read_to_string(&path).expect("the page is there");
-    let made = blocks.iter().fold(there.clone(), |text, (name, made)| replaced(&text, name, made));
+    let made = blocks.iter().fold(there.clone(), |text, (name, made)| replace_section(&text, name, made));
     if made != there {
         assert!(std::env::var_os("FORETELL_WRITE_DOCS").is_some(), "{page} is stale: run {WRITE}");
         std::fs::write(path, made).expect("the page is written");
@@ -406,9 +406,9 @@ fn pages_of(evidence: &Evidence) {
             ("table 1", table_1(evidence)),
             ("table 2", table_2(evidence)),
             ("depth", depths(evidence)),
-            ("reached", reached(evidence)),
-            ("unreached", unreached(evidence)),
-            ("observed", observed(evidence)),
+            ("reached", reached_cells(evidence)),
+            ("unreached", unreached_cells(evidence)),
+            ("observed", observed_fractions_table(evidence)),
             ("stopping", stopping(evidence)),
             ("hyperband", hyperband(evidence)),
             ("times", seconds(evidence)),
@@ -430,7 +430,7 @@ fn each_sentence_stands_once_and_no_row_lacks_a_value_without_a_reason() {
     }
     for page in ["README.md", "docs/explanation/reference.md", "docs/research/reproduction.md"] {
         let text = std::fs::read_to_string(path(page)).expect("the page is there");
-        let outside = replaced(&text, "claims", "");
+        let outside = replace_section(&text, "claims", "");
         for word in ["does not hold", "in part |", "| holds"] {
             assert!(!outside.contains(word), "{page} contains its own verdict: {word}");
         }

@@ -105,7 +105,7 @@ mod tests {
         line
     }
 
-    fn unnumbered() -> Vec<u8> {
+    fn line_without_number() -> Vec<u8> {
         let mut line = Vec::new();
         write_line(&mut line, None, "{\"trial\":3}");
         line
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn any_one_flipped_bit_is_put_right() {
-        for line in [line(), unnumbered()] {
+        for line in [line(), line_without_number()] {
             for bit in 0..line.len() * 8 {
                 let mut damaged = line.clone();
                 damaged[bit / 8] ^= 1 << (bit % 8);

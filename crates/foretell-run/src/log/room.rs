@@ -141,7 +141,7 @@ mod tests {
         (FullDiskWait::until_canceled(Arc::clone(&cancel), say), said, cancel)
     }
 
-    fn refused(kind: ErrorKind) -> StoreError {
+    fn store_error(kind: ErrorKind) -> StoreError {
         StoreError::new(IoError::from(kind))
     }
 
@@ -153,7 +153,7 @@ mod tests {
     fn what_a_full_disk_refuses_is_written_once_there_is_room_and_both_are_said_once() {
         let (room, said, _) = room();
         let full = [ErrorKind::StorageFull, ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
-        let mut refusals = full.map(refused).into_iter();
+        let mut refusals = full.map(store_error).into_iter();
         let written = room.retry_while_full(cause, || refusals.next().map_or(Ok("written"), Err));
         assert_eq!(written.expect("there is room in the end"), "written");
         let said = said.lock().expect("no panic");
@@ -179,7 +179,7 @@ mod tests {
         let tries = AtomicUsize::new(0);
         let write = |kind| {
             tries.fetch_add(1, Ordering::SeqCst);
-            Err::<(), _>(refused(kind))
+            Err::<(), _>(store_error(kind))
         };
         assert!(room.retry_while_full(cause, || write(ErrorKind::PermissionDenied)).is_err());
         assert!(FullDiskWait::default().retry_while_full(cause, || write(ErrorKind::StorageFull)).is_err());

@@ -318,7 +318,7 @@ fn faulty_log(faulty: Faulty) -> EventLog<Event> {
 }
 
 /// The records that opening a file with these contents would give.
-fn reopened(folder: &TempDir, contents: &[u8]) -> Vec<Event> {
+fn records_of_file(folder: &TempDir, contents: &[u8]) -> Vec<Event> {
     let path = folder.path().join("copy.jsonl");
     std::fs::write(&path, contents).expect("a file is written");
     read_log(&path).expect("the log is readable").0
@@ -350,7 +350,7 @@ fn whichever_write_fails_nothing_acknowledged_is_lost_and_writing_goes_on() {
                         }
                         let now = contents.lock().expect("no test thread panicked").clone();
                         assert_eq!(
-                            reopened(&folder, &now),
+                            records_of_file(&folder, &now),
                             acknowledged,
                             "{case}, after trial {}",
                             record.trial
@@ -407,7 +407,7 @@ fn a_failed_sync_is_reported_and_does_not_unwrite() {
     log.append(&event(1)).expect("there is room");
     let message = log.sync().expect_err("the device refuses").to_string();
     assert!(message.contains("1 records are written"), "{message}");
-    assert_eq!(reopened(&folder(), &contents.lock().expect("no test thread panicked")), events(1));
+    assert_eq!(records_of_file(&folder(), &contents.lock().expect("no test thread panicked")), events(1));
 }
 
 #[test]
@@ -679,7 +679,7 @@ fn what_is_sound_in_a_damaged_log_is_kept_to_the_letter_and_the_rest_put_aside()
     let salvage = LogSalvage::<Event>::open_locked(&path).expect("nobody writes it");
     let refusal = EventLog::<Event>::open(&path).expect_err("it is locked");
     assert!(matches!(refusal, EventLogError::Lock(_)), "{refusal}");
-    let kept: Vec<Event> = salvaged(&salvage).into_iter().map(|salvaged| salvaged.record).collect();
+    let kept: Vec<Event> = salvaged_records(&salvage).into_iter().map(|salvaged| salvaged.record).collect();
     assert_eq!(kept, events(4));
     let unsound: Vec<_> =
         salvage.unsound_lines().iter().map(|unsound| (unsound.line, unsound.treatment)).collect();
@@ -700,7 +700,7 @@ fn what_is_sound_in_a_damaged_log_is_kept_to_the_letter_and_the_rest_put_aside()
     assert_eq!(open(&path).records, &events(4)[1..], "numbered anew");
 }
 
-fn salvaged(salvage: &LogSalvage<Event>) -> Vec<SalvagedRecord<Event>> {
+fn salvaged_records(salvage: &LogSalvage<Event>) -> Vec<SalvagedRecord<Event>> {
     salvage.records().expect("readable").collect::<Result<_, _>>().expect("readable")
 }
 
@@ -709,7 +709,7 @@ fn as_it_is() -> LogRepair<Event> {
 }
 
 /// The log with this damage, repaired without anything that is inserted, and the lines of what was found.
-fn repaired(damaged: &[u8]) -> (Vec<Event>, Vec<(usize, LineTreatment)>) {
+fn repair_damaged_log(damaged: &[u8]) -> (Vec<Event>, Vec<(usize, LineTreatment)>) {
     let folder = folder();
     let path = folder.path().join("events.jsonl");
     let mut log = open(&path).log;
@@ -729,7 +729,7 @@ fn repair_puts_any_flipped_bit_right_and_loses_no_record() {
     for bit in (0..whole.len() * 8).step_by(7) {
         let mut damaged = whole.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
-        let (records, found) = repaired(&damaged);
+        let (records, found) = repair_damaged_log(&damaged);
         assert_eq!(records, events(5), "bit {bit}: {found:?}");
     }
 }
@@ -742,7 +742,7 @@ fn repair_takes_away_what_an_editor_has_added() {
         format!("\u{feff}{text}"),
         format!("\u{feff}{text}").replace('\n', "\r\n"),
     ] {
-        let (records, found) = repaired(damaged.as_bytes());
+        let (records, found) = repair_damaged_log(damaged.as_bytes());
         assert_eq!(records, events(5));
         assert!(
             !found.is_empty() && found.iter().all(|(_, fate)| *fate == LineTreatment::Corrected),
@@ -760,7 +760,7 @@ fn repair_takes_the_first_line_from_its_copy_and_keeps_all_after_a_zeroed_page()
     for (damaged, kept) in
         [(zeros, vec![1, 2, 3, 4, 5]), (rest, vec![1, 2, 3, 4, 5]), (half, vec![1, 3, 4, 5])]
     {
-        let (records, _) = repaired(&damaged);
+        let (records, _) = repair_damaged_log(&damaged);
         assert_eq!(records.iter().map(|record| record.trial).collect::<Vec<_>>(), kept);
     }
 }
@@ -772,7 +772,7 @@ fn a_repaired_log_has_what_is_inserted_in_its_place_and_says_how_many_are_missin
     let lines = five_lines();
     std::fs::write(&path, [&lines[0][..], &lines[3], &lines[4]].concat()).expect("a file is written");
     let salvage = LogSalvage::<Event>::open_locked(&path).expect("nobody writes it");
-    let missing: Vec<_> = salvaged(&salvage).iter().map(|salvaged| salvaged.missing).collect();
+    let missing: Vec<_> = salvaged_records(&salvage).iter().map(|salvaged| salvaged.missing).collect();
     assert_eq!(missing, [0, 2, 0]);
     let repair = LogRepair { inserted: [(1, events(3)[1..].to_vec())].into(), left_out: Default::default() };
     salvage.write_repaired(&repair).expect("there is room");

@@ -52,11 +52,11 @@ pub(crate) fn rules() -> PartShelf<dyn StopRule> {
 
 /// Adds the rule `R` to the `shelf`.
 pub(crate) fn add_rule<R: NamedRule>(shelf: &mut PartShelf<dyn StopRule>) {
-    shelf.add((R::NAME, R::ABOUT), R::SETTING_DOCS, made::<R>);
+    shelf.add((R::NAME, R::ABOUT), R::SETTING_DOCS, make_rule::<R>);
 }
 
 /// The rule `R` with the settings that are `given`, and all its settings.
-fn made<R: NamedRule>(given: &Value) -> Result<(Arc<dyn StopRule>, Value), String> {
+fn make_rule<R: NamedRule>(given: &Value) -> Result<(Arc<dyn StopRule>, Value), String> {
     let is_usual = given.is_null() || given.as_object().is_some_and(Map::is_empty);
     // a rule without settings cannot be read from `{}`, so where nothing is given the default is taken
     let rule = match (is_usual, R::SETTING_DOCS) {

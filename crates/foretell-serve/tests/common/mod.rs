@@ -19,7 +19,7 @@ pub(crate) fn log(folder: &Path) -> EventLog<Value> {
 }
 
 /// A server of `options`, on a thread of its own.
-pub(crate) fn started(options: ServeOptions) -> SocketAddr {
+pub(crate) fn start_server(options: ServeOptions) -> SocketAddr {
     let server = Server::bind(options).expect("it listens");
     let url = server.url();
     std::thread::spawn(move || server.run());
@@ -28,7 +28,7 @@ pub(crate) fn started(options: ServeOptions) -> SocketAddr {
 }
 
 pub(crate) fn serve(folder: &Path, address: SocketAddr, token: Option<&str>) -> SocketAddr {
-    started(ServeOptions { token: token.map(str::to_owned), ..ServeOptions::new(folder, address) })
+    start_server(ServeOptions { token: token.map(str::to_owned), ..ServeOptions::new(folder, address) })
 }
 
 pub(crate) fn local() -> SocketAddr {
@@ -68,7 +68,7 @@ pub(crate) fn call(address: SocketAddr, method: &str, path: &str, body: &str) ->
 fn call_undescribed(address: SocketAddr, method: &str, path: &str, body: &str) -> (u16, Value) {
     let (status, text) = read(send(address, method, path, "Host: localhost\r\n", body));
     let (head, body) = text.split_once("\r\n\r\n").expect("a body");
-    let body = if head.contains("chunked") { unchunked(body) } else { body.to_owned() };
+    let body = if head.contains("chunked") { join_chunks(body) } else { body.to_owned() };
     (status, serde_json::from_str(&body).unwrap_or_else(|error| panic!("{method} {path}: {error}: {body}")))
 }
 
@@ -136,7 +136,7 @@ fn check_described(method: &str, path: &str, status: u16, answer: &Value) {
 }
 
 /// The body that was sent in chunks.
-fn unchunked(mut body: &str) -> String {
+fn join_chunks(mut body: &str) -> String {
     let mut whole = String::new();
     while let Some((size, rest)) = body.split_once("\r\n") {
         let size = usize::from_str_radix(size, 16).expect("a size");
@@ -147,7 +147,7 @@ fn unchunked(mut body: &str) -> String {
 }
 
 /// The JSON of an answer whose status is 200.
-pub(crate) fn done(address: SocketAddr, method: &str, path: &str, body: &str) -> Value {
+pub(crate) fn answer_of(address: SocketAddr, method: &str, path: &str, body: &str) -> Value {
     let (status, answer) = call(address, method, path, body);
     assert_eq!(status, 200, "{method} {path} {body}: {answer}");
     answer
@@ -157,7 +157,7 @@ pub(crate) fn done(address: SocketAddr, method: &str, path: &str, body: &str) ->
 pub(crate) const STUDY: &str = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 9, "trials": 16, "policy": "srm", "burn_in": 6}"#;
 
 /// A server with the study `s`.
-pub(crate) fn made(folder: &Path) -> SocketAddr {
+pub(crate) fn serve_new_study(folder: &Path) -> SocketAddr {
     let address = serve(folder, local(), None);
     let (status, study) = call(address, "PUT", "/api/studies/s", STUDY);
     assert_eq!((status, &study["schema"]), (201, &json!("foretell.study/1")), "{study}");

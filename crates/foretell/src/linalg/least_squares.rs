@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::features::paper::FeatureScaler;
 
-    fn centered(rows: &[Vec<f64>]) -> Matrix {
+    fn centered_matrix(rows: &[Vec<f64>]) -> Matrix {
         let x = Matrix::from_rows(rows);
         let all: Vec<usize> = (0..x.row_count()).collect();
         FeatureScaler::fit(&x, 0..x.row_count()).transform(&x, &all)
@@ -200,7 +200,7 @@ mod tests {
             .map(|i| (0..d).map(|j| ((i * i + 3) as f64 * (0.37 + j as f64)).sin()).collect())
             .collect();
         let y: Vec<f64> = (0..n).map(|i| (i as f64 * 0.9).cos()).collect();
-        (centered(&rows), centered_targets(&y))
+        (centered_matrix(&rows), centered_targets(&y))
     }
 
     #[test]

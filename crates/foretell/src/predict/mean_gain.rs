@@ -120,7 +120,7 @@ mod tests {
     use crate::linalg::matrix::Matrix;
     use crate::predict::conformance::check_predictor;
 
-    fn seen(last: &[f64], targets: &[f64], step: f64) -> TrainingSet {
+    fn training_set(last: &[f64], targets: &[f64], step: f64) -> TrainingSet {
         TrainingSet {
             steps: vec![step],
             target_step: 10.0,
@@ -140,7 +140,7 @@ mod tests {
         let sd = |n: usize| {
             let last: Vec<f64> = (0..n).map(|i| 0.1 * (i % 3) as f64).collect();
             let targets: Vec<f64> = last.iter().map(|last| last + 0.5).collect();
-            MeanGain.fit(&seen(&last, &targets, 1.0)).unwrap().held_out()[0].scale
+            MeanGain.fit(&training_set(&last, &targets, 1.0)).unwrap().held_out()[0].scale
         };
         let (few, many) = (sd(3), sd(100));
         assert!(few > 0.1 && many < 0.06, "{few} {many}");
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_later_it_is_the_surer() {
-        let sd = |step| MeanGain.fit(&seen(&[0.2, 0.4, 0.6], &[0.3, 0.5, 0.7], step)).unwrap();
+        let sd = |step| MeanGain.fit(&training_set(&[0.2, 0.4, 0.6], &[0.3, 0.5, 0.7], step)).unwrap();
         let query = RunQuery { prefix: &[0.5], configuration: &[] };
         assert!(sd(9.0).forecast(&query).scale < sd(1.0).forecast(&query).scale);
     }
@@ -156,14 +156,14 @@ mod tests {
     #[test]
     fn early_ranks_that_say_nothing_make_nothing_sure() {
         // the lower a run starts the higher it ends; not even --caution fast stops at this
-        let model = MeanGain.fit(&seen(&[0.1, 0.3, 0.5], &[0.9, 0.6, 0.3], 5.0)).unwrap();
+        let model = MeanGain.fit(&training_set(&[0.1, 0.3, 0.5], &[0.9, 0.6, 0.3], 5.0)).unwrap();
         let forecast = model.forecast(&RunQuery { prefix: &[0.1], configuration: &[] });
         assert!(forecast.probability_at_most(0.9) < 0.95, "{forecast:?}");
     }
 
     #[test]
     fn no_end_lies_above_the_ceiling() {
-        let training = TrainingSet { ceiling: Some(1.0), ..seen(&[0.1, 0.2], &[0.8, 0.9], 2.0) };
+        let training = TrainingSet { ceiling: Some(1.0), ..training_set(&[0.1, 0.2], &[0.8, 0.9], 2.0) };
         let model = MeanGain.fit(&training).unwrap();
         assert!((model.forecast(&RunQuery { prefix: &[0.9], configuration: &[] }).mean - 1.0).abs() < 1e-12);
     }

@@ -293,7 +293,7 @@ mod tests {
     use crate::statistics::normal_quantile;
 
     /// n held-out forecasts whose residuals are quantiles of a Gaussian with standard deviation `sd(forecast)`.
-    fn made(n: usize, sd: impl Fn(f64) -> f64) -> (Vec<Forecast>, Vec<f64>) {
+    fn made_up_forecasts(n: usize, sd: impl Fn(f64) -> f64) -> (Vec<Forecast>, Vec<f64>) {
         let mean = |i: usize| ((i * 37) % n) as f64 / n as f64;
         let held_out = (0..n).map(|i| Forecast::gaussian(mean(i), 0.1)).collect();
         let noise = |i: usize| normal_quantile((i as f64 + 0.5) / n as f64);
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn gaussian_residuals_get_their_own_quantiles_and_a_wider_upper_tail() {
-        let (held_out, targets) = made(200, |_| 0.3);
+        let (held_out, targets) = made_up_forecasts(200, |_| 0.3);
         let (calibration, _) = SpreadCalibration::fit_calibrated(&held_out, &targets);
         let forecast = calibration.apply(&Forecast::gaussian(0.5, 0.1));
         let cases = [(0.05, -1.645), (0.25, -0.674), (0.5, 0.0), (0.75, 0.674), (0.95, 2.241), (0.99, 2.748)];
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn the_scale_follows_where_residuals_are_large() {
-        let (held_out, targets) = made(200, |mean| if mean < 0.5 { 0.4 } else { 0.1 });
+        let (held_out, targets) = made_up_forecasts(200, |mean| if mean < 0.5 { 0.4 } else { 0.1 });
         let (calibration, _) = SpreadCalibration::fit_calibrated(&held_out, &targets);
         let width = |mean: f64| {
             let forecast = calibration.apply(&Forecast::gaussian(mean, 0.1));

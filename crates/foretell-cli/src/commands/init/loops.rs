@@ -93,7 +93,7 @@ mod tests {
     use foretell_run::{HookLine, HookLoop, HookRecord};
 
     /// Two lines per item of the innermost of the `loops` (name, length), each with its counters.
-    fn printed(loops: &[(&str, u64)], rows: &[(&[i64], &str)]) -> OutputSample {
+    fn sample_of_loops(loops: &[(&str, u64)], rows: &[(&[i64], &str)]) -> OutputSample {
         let line = |(counters, text): &(&[i64], &str)| {
             let around = loops.iter().zip(*counters).map(|((name, of), now)| HookLoop {
                 text: (*name).to_owned(),
@@ -111,7 +111,7 @@ mod tests {
         OutputSample { text, records: rows.iter().map(line).collect(), ..OutputSample::default() }
     }
 
-    fn found(sample: &OutputSample, epochs: Option<u64>) -> EnclosingLoops {
+    fn enclosing_loops_of(sample: &OutputSample, epochs: Option<u64>) -> EnclosingLoops {
         around(&sample.records, &settle_first_trial(&sample.text, None, None).whole.reports, epochs)
             .expect("loops")
     }
@@ -119,12 +119,12 @@ mod tests {
     #[test]
     fn folds_batches_and_epochs_are_told_apart() {
         let rows: &[(&[i64], &str)] = &[(&[0, 1], "epoch 1 val_acc 0.31"), (&[0, 2], "epoch 2 val_acc 0.42")];
-        let folds = found(&printed(&[("fold", 3), ("e", 2)], rows), Some(2));
+        let folds = enclosing_loops_of(&sample_of_loops(&[("fold", 3), ("e", 2)], rows), Some(2));
         assert_eq!((folds.epochs, folds.trainings, folds.in_batches), (Some(2), Some(3), false));
         let rows: &[(&[i64], &str)] =
             &[(&[0, 0], "val_acc 0.31"), (&[0, 10], "val_acc 0.42"), (&[1, 0], "val_acc 0.53")];
-        let sample = printed(&[("epoch", 4), ("i", 20)], rows);
-        let batches = found(&sample, None);
+        let sample = sample_of_loops(&[("epoch", 4), ("i", 20)], rows);
+        let batches = enclosing_loops_of(&sample, None);
         assert_eq!((batches.epochs, batches.trainings, batches.in_batches), (Some(4), None, true));
         assert_eq!(without(&sample.records, "val_acc 0.31\nTest: 0.5\nval_acc 0.42", "t.py:3"), "Test: 0.5");
     }

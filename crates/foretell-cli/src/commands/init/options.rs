@@ -625,7 +625,7 @@ mod tests {
         text.split_whitespace().map(str::to_owned).collect()
     }
 
-    fn described(command: &str, help: &str) -> CommandOptions {
+    fn options_in_help(command: &str, help: &str) -> CommandOptions {
         let help: Vec<String> = help.lines().map(str::to_owned).collect();
         let (command, folder) = (words(command), Path::new("/nowhere"));
         read(&command, KnownOptions::from_text(&help, &command, folder), folder)
@@ -637,8 +637,10 @@ mod tests {
 
     #[test]
     fn values_of_the_command_line_become_placeholders() {
-        let mut described =
-            described("python train.py --lr 0.1 optim.momentum=0.9 --epochs 12 --seed=3 --out-dir runs", "");
+        let mut described = options_in_help(
+            "python train.py --lr 0.1 optim.momentum=0.9 --epochs 12 --seed=3 --out-dir runs",
+            "",
+        );
         assert_eq!(kinds(&described), [("lr", "log:0.0033:1"), ("optim.momentum", "float:0.5:0.99")]);
         assert_eq!(described.epochs, Some(12));
         described.pass_epochs_if_equal(12);
@@ -653,7 +655,7 @@ mod tests {
     #[test]
     fn few_known_hyperparameters_are_searched_and_the_others_listed() {
         let help = "options:\n  --lr LR  (default: 0.1)\n  --weight-decay W  (default: 0.0)\n  --batch-size N  (default: 64)\n  --test-batch-size N  (default: 1000)\n  --dropout D  (default: 0.1)\n  --attn-dropout D  (default: 0.1)\n  --emb-dropout D  (default: 0.1)\n  --momentum M  (default: 0.9)\n  --layers N  (default: 4)\n  --width N  (default: 64)\n  --gamma G  (default: 0.7)\n  --label-smoothing S  (default: 0.0)\n  --amp\n  --log-level {a,b}\n  --alpha A  (default: 0.5)\n  --seed S  (default: 1)\n  --epochs N  (default: 5)\n  --save-model\n  --logdir DIR  (default: runs)\n";
-        let mut found = described("python train.py", help);
+        let mut found = options_in_help("python train.py", help);
         let names: Vec<&str> = found.parameters.iter().map(|searched| searched.name.as_str()).collect();
         assert_eq!(
             names,
@@ -673,11 +675,11 @@ mod tests {
     #[test]
     fn a_list_stays_a_list() {
         let help = "options:\n  --hidden HIDDEN [HIDDEN ...]  (default: [64, 64])\n";
-        let found = described("python train.py", help);
+        let found = options_in_help("python train.py", help);
         assert_eq!(kinds(&found), [("hidden", "choice:[32,32],[64,64],[128,128]")]);
         assert_eq!(found.command, words("python train.py --hidden {*hidden}"));
         assert_eq!(found.parameters[0].default.as_deref(), Some("[64,64]"));
-        let given = described("python train.py --hidden 8 4 --seed 1", help);
+        let given = options_in_help("python train.py --hidden 8 4 --seed 1", help);
         assert_eq!(given.parameters[0].default.as_deref(), Some("[8,4]"));
         assert_eq!(given.command, words("python train.py --hidden {*hidden} --seed {seed}"));
     }
@@ -685,7 +687,7 @@ mod tests {
     #[test]
     fn the_configuration_of_hydra_becomes_words() {
         let help = "t is powered by Hydra.\n\n== Config ==\nOverride anything in the config (foo.bar=value)\n\noptim:\n  name: adam\n  lr: 0.001\n  weight_decay: 0.0\nepochs: 10\nseed: 1\nmodel:\n  hidden:\n  - 64\n  - 64\n  dropout: 0.1\n\n\nPowered by Hydra (https://hydra.cc)\n";
-        let mut found = described("python t.py", help);
+        let mut found = options_in_help("python t.py", help);
         assert_eq!(
             kinds(&found),
             [
@@ -701,14 +703,14 @@ mod tests {
 
     #[test]
     fn parameters_of_a_notebook_are_named_behind_their_option() {
-        let found = described("papermill train.ipynb out.ipynb -p lr 0.01 -p epochs 5", "");
+        let found = options_in_help("papermill train.ipynb out.ipynb -p lr 0.01 -p epochs 5", "");
         let expected = "papermill train.ipynb out.ipynb -p lr {lr} -p epochs 5";
         assert_eq!((found.command, found.epochs), (words(expected), Some(5)));
     }
 
     #[test]
     fn an_option_for_epochs_that_counts_something_else_is_left_alone() {
-        let mut found = described("python train.py --epochs 12", "");
+        let mut found = options_in_help("python train.py --epochs 12", "");
         found.pass_epochs_if_equal(6);
         assert_eq!(found.command, words("python train.py --epochs 12"));
     }
@@ -716,7 +718,7 @@ mod tests {
     #[test]
     fn a_positional_argument_is_searched_by_its_name() {
         let help = "positional arguments:\n  data\n  width\n\noptions:\n  --lr LR  (default: 0.1)\n";
-        let found = described("python train.py images 64", help);
+        let found = options_in_help("python train.py images 64", help);
         assert_eq!(found.command, words("python train.py images {width} --lr {lr}"));
     }
 

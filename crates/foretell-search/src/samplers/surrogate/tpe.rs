@@ -202,7 +202,7 @@ mod tests {
     use crate::samplers::random::trial_stream;
     use crate::samplers::worth::Worth;
 
-    fn seen(results: &[(f64, f64)]) -> Vec<SeenTrial> {
+    fn trials_with_worths(results: &[(f64, f64)]) -> Vec<SeenTrial> {
         results
             .iter()
             .map(|&(score, sd)| SeenTrial { point: Vec::new(), worth: Worth::forecast(score, sd) })
@@ -212,14 +212,14 @@ mod tests {
     #[test]
     fn weights_of_good_add_up_and_follow_the_spread() {
         let measured: Vec<(f64, f64)> = (0..30).map(|i| (f64::from(i), 0.0)).collect();
-        let weights = weights_of_good(&seen(&measured));
+        let weights = weights_of_good(&trials_with_worths(&measured));
         assert!((weights.iter().sum::<f64>() - 3.0).abs() < 1e-6);
         assert!(weights[27..].iter().all(|&weight| weight > 0.99), "{weights:?}");
         let mut forecast = measured;
         forecast[15].1 = 20.0;
-        let weights = weights_of_good(&seen(&forecast));
+        let weights = weights_of_good(&trials_with_worths(&forecast));
         assert!(weights[15] > 0.2 && weights[16] < 0.01, "it may be among the good: {weights:?}");
-        assert_eq!(weights_of_good(&seen(&[(1.0, 0.0), (1.0, 0.0)])).len(), 2);
+        assert_eq!(weights_of_good(&trials_with_worths(&[(1.0, 0.0), (1.0, 0.0)])).len(), 2);
     }
 
     #[test]

@@ -142,19 +142,19 @@ mod tests {
     use crate::predict::gp::posterior::tests::wave;
     use crate::predict::gp::posterior::{PARAMETER_COUNT, prior_means, priors};
 
-    fn tuned(design: &KernelDesign, y: &[f64]) -> TunedProcess {
+    fn tune_process(design: &KernelDesign, y: &[f64]) -> TunedProcess {
         TunedProcess::new(design, y, None, &prior_means()).unwrap()
     }
 
     fn process(design: &KernelDesign, y: &[f64]) -> FittedProcess {
-        tuned(design, y).process(design)
+        tune_process(design, y).process(design)
     }
 
     #[test]
     fn the_slope_of_a_columns_weight_is_that_of_finite_differences() {
         let (n, groups) = (12, [0..2, 2..3, 3..5]);
         let (design, y) = wave(n);
-        let found = tuned(&design, &y);
+        let found = tune_process(&design, &y);
         let prior: f64 =
             found.theta.iter().zip(priors()).map(|(at, (mean, sd))| ((at - mean) / sd).powi(2) / 2.0).sum();
         for j in 0..2 {
@@ -221,7 +221,7 @@ mod tests {
     fn scores_that_crowd_below_a_ceiling_are_forecast_better_warped() {
         let (design, y) = wave(60);
         let scores: Vec<f64> = y.iter().map(|y| 0.9 - 0.1 * (-y).exp()).collect();
-        let plain = tuned(&design, &scores);
+        let plain = tune_process(&design, &scores);
         let warp = plain.likeliest_warp(WarpPrior::SCORES, &scores);
         assert!(warp.is_some());
         let warped = TunedProcess::new(&design, &scores, warp, &plain.theta).unwrap();
