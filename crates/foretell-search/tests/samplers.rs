@@ -104,7 +104,7 @@ fn all_find_more_than_random_draws_do() {
     }
 }
 
-/// A curve that rises to `mixed` plus 2, 9 epochs long.
+/// A curve of 9 epochs that rises to the score of the mixed space plus 2.
 fn rising(configuration: &Configuration, step: u64) -> f64 {
     (mixed_space_score(configuration) + 2.0) * (1.0 - 0.5_f64.powi(step as i32))
 }
