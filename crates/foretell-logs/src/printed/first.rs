@@ -216,7 +216,7 @@ fn doubts(metric: &MetricChoice, series: &[PrintedSeries]) -> Vec<MetricDoubt> {
         series.role == DataRole::Unknown
             && is_rival(name, &series.name)
             && prominence(name) == prominence(&series.name)
-            // beside values that are called those of the training, a name without a stage is none of it
+            // a script that labels its training values means other data by a name without a stage
             && others
                 .iter()
                 .any(|other| other.role == DataRole::Training && is_rival(&series.name, &other.name))
@@ -231,7 +231,7 @@ fn doubts(metric: &MetricChoice, series: &[PrintedSeries]) -> Vec<MetricDoubt> {
         }
         DataRole::Test if !unsaid.is_empty() => {
             let unsaid_names = unsaid.join(", ");
-            (format!("{name} is of test data, and nothing says of which data {unsaid_names} is"), unsaid)
+            (format!("{name} is of test data, and the data behind {unsaid_names} are not named"), unsaid)
         }
         DataRole::Unknown | DataRole::Test if !steady.is_empty() => {
             (format!("{name} was taken because {} does not change", steady.join(", ")), steady)

@@ -83,7 +83,7 @@ impl Guardian {
                 drop(child.stdin.take());
                 let _ = child.wait();
             },
-            // the process itself goes on: it ends when this program does
+            // the guardian process survives its watcher, and ends when this program ends
             move |why| {
                 say_death(&format!(
                     "the process that ends the trials of a killed search is not watched any more, because of a bug: {why}"

@@ -77,7 +77,7 @@ impl TrialView {
                     .collect(),
             },
             decision: trial.decision.as_ref().map(DecisionView::from),
-            error: trial.state.why().filter(|_| matches!(trial.state, TrialState::Failed { .. })),
+            error: trial.state.why().filter(|_| trial.is_failed()),
         }
     }
 }

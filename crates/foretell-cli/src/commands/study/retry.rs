@@ -3,13 +3,13 @@
 use crate::failure::{CommandResult, Failure};
 use crate::output::print;
 use foretell_run::{Orders, StoredStudy};
-use foretell_search::{Record, TrialState};
+use foretell_search::Record;
 use std::collections::BTreeSet;
 
 /// Has the configurations of the failed trials `numbers` tried next, as new trials; those of all failed trials if none is named.
 pub(super) fn run(stored: &StoredStudy, numbers: &[u64]) -> CommandResult {
     let trials = stored.study.trials();
-    let all = (0..).zip(trials).filter(|(_, trial)| matches!(trial.state, TrialState::Failed { .. }));
+    let all = (0..).zip(trials).filter(|(_, trial)| trial.is_failed());
     let all: Vec<u64> = all.map(|(number, _)| number).collect();
     if let Some(number) = numbers.iter().find(|number| !all.contains(number)) {
         return Err(Failure::input(format!(

@@ -153,7 +153,7 @@ impl ObjectiveModels {
 }
 
 impl CostModel {
-    /// The model of an objective with the `scores` of the trials `seen`, the best of which come first in `order`.
+    /// Fits the model of one objective to the `scores` of the trials `seen`. `order` lists the trials, best first.
     fn new(evidence: &TrialEvidence, seen: &[SeenTrial], scores: &[f64], order: &[usize]) -> Option<Self> {
         let turned = ObjectiveScale::new(scores.iter().copied());
         let scored = seen.iter().zip(scores).map(|(seen, &score)| SeenTrial {
@@ -167,7 +167,8 @@ impl CostModel {
     }
 }
 
-/// The process of the trials `seen`, the best of which come first in `order`, with the score that is 0 for it and how much of a score is 1.
+/// Fits the process to the trials `seen`, which `order` lists best first. Also returns the center and the unit of its scaled scores:
+/// scaled = (score − center) / unit.
 fn fit_process(
     evidence: &TrialEvidence,
     seen: &[SeenTrial],

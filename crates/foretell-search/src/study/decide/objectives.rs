@@ -121,8 +121,7 @@ impl Study {
         let finished: Vec<&Trial> =
             self.trials.iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. })).collect();
         let ended = self.trials.iter().filter(|trial| !trial.is_open());
-        let ended: Vec<&Trial> =
-            ended.filter(|trial| !matches!(trial.state, TrialState::Failed { .. })).collect();
+        let ended: Vec<&Trial> = ended.filter(|trial| !trial.is_failed()).collect();
         let mut problems = Vec::new();
         let missing = self
             .spec

@@ -437,6 +437,11 @@ impl Trial {
         curve
     }
 
+    /// Whether the trial failed.
+    pub fn is_failed(&self) -> bool {
+        matches!(self.state, TrialState::Failed { .. })
+    }
+
     /// Whether it runs, or is to continue after an interruption.
     pub fn is_open(&self) -> bool {
         matches!(self.state, TrialState::Running | TrialState::Interrupted)
